@@ -72,11 +72,11 @@ static const char *name_of_what_if(const void *list, size_t at)
     return w->num == 0 ? w->symbol : NULL;
 }
 
-static void rp_bottleneck_index_free(struct rp_bottleneck_index *index);
+static void bottleneck_index_free(struct rp_bottleneck_index *index);
 
 /** @return false: memory has ended */
-static bool rp_bottleneck_index_make(struct rp_bottleneck_index *ret,
-                                     const struct rp_bottleneck_inputs *in)
+static bool bottleneck_index_make(struct rp_bottleneck_index *ret,
+                                  const struct rp_bottleneck_inputs *in)
 {
     struct rp_bottleneck_index x = {0};
     bool ok = true;
@@ -99,11 +99,11 @@ static bool rp_bottleneck_index_make(struct rp_bottleneck_index *ret,
     if (ok)
         *ret = x;
     else
-        rp_bottleneck_index_free(&x);
+        bottleneck_index_free(&x);
     return ok;
 }
 
-static void rp_bottleneck_index_free(struct rp_bottleneck_index *index)
+static void bottleneck_index_free(struct rp_bottleneck_index *index)
 {
     rp_name_index_free(&index->names);
     rp_name_index_free(&index->symbols);
@@ -170,9 +170,9 @@ static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agen
 
 /* Each of these adds what its source knows of the kernel with this name. Earlier sources take
  * precedence. */
-static void rp_features_of_profile(const struct rp_bottleneck_inputs *in,
-                                   const struct rp_bottleneck_index *index,
-                                   struct rp_bottleneck_kernel *k)
+static void features_of_profile(const struct rp_bottleneck_inputs *in,
+                                const struct rp_bottleneck_index *index,
+                                struct rp_bottleneck_kernel *k)
 {
     size_t names, symbols;
     const struct rp_indexed_name *name = rp_name_index_find(&index->names, k->name, &names);
@@ -200,8 +200,7 @@ static void rp_features_of_profile(const struct rp_bottleneck_inputs *in,
     learn(k, RP_FEATURE_DURATION_NS, timed > 0, time_ns / (timed > 0 ? timed : 1));
 }
 
-static void rp_features_of_dag(const struct rp_bottleneck_inputs *in,
-                               struct rp_bottleneck_kernel *k)
+static void features_of_dag(const struct rp_bottleneck_inputs *in, struct rp_bottleneck_kernel *k)
 {
     const struct rp_dag_result *dag = in->dag;
     const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
@@ -260,9 +259,9 @@ static void learn_amounts(const struct rp_roofline *roofline, const struct rp_in
     learn(k, RP_FEATURE_DURATION_NS, calls > 0, time_ns.value / (double)(calls ? calls : 1));
 }
 
-static void rp_features_of_roofline(const struct rp_bottleneck_inputs *in,
-                                    const struct rp_bottleneck_index *index,
-                                    struct rp_bottleneck_kernel *k)
+static void features_of_roofline(const struct rp_bottleneck_inputs *in,
+                                 const struct rp_bottleneck_index *index,
+                                 struct rp_bottleneck_kernel *k)
 {
     static const enum rp_feature levels[RP_LEVEL_COUNT] = {
         [RP_LEVEL_HBM] = RP_FEATURE_HBM_SHARE,
@@ -338,7 +337,7 @@ static uint32_t find_counter(const struct rp_counters *counters, const char *nam
 }
 
 /** Makes one for each kernel of the counters. It returns NULL when memory has ended. */
-static struct rp_asked_sums *rp_ask_counters(const struct rp_counters *counters)
+static struct rp_asked_sums *ask_counters(const struct rp_counters *counters)
 {
     struct rp_asked_sums *sums = calloc(counters->kernel_count + 1, sizeof *sums);
     uint32_t columns[RP_ASKED_COUNT];
@@ -377,9 +376,9 @@ static struct rp_quantity ratio(struct rp_quantity part, struct rp_quantity whol
     return q;
 }
 
-static void rp_features_of_counters(const struct rp_asked_sums *sums,
-                                    const struct rp_bottleneck_index *index,
-                                    struct rp_bottleneck_kernel *k)
+static void features_of_counters(const struct rp_asked_sums *sums,
+                                 const struct rp_bottleneck_index *index,
+                                 struct rp_bottleneck_kernel *k)
 {
     const struct rp_quantity *of;
     struct rp_quantity q;
@@ -435,8 +434,8 @@ static bool note_trace(const struct rp_thread_trace *t, struct rp_traced *ret)
 }
 
 /* All traced dispatches of a kernel are taken together: cycles over cycles. */
-static void rp_features_of_traces(const struct rp_bottleneck_inputs *in,
-                                  struct rp_bottleneck_kernel *k)
+static void features_of_traces(const struct rp_bottleneck_inputs *in,
+                               struct rp_bottleneck_kernel *k)
 {
     static const enum rp_att_reason memory[] = {
         RP_ATT_WAITED_VECTOR_MEMORY, RP_ATT_WAITED_SCALAR_MEMORY, RP_ATT_WAITED_MEMORY_MIXED,
@@ -556,8 +555,8 @@ bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *f)
 
 /** Adds up the points of each label, and returns the label with most; UNKNOWN when no rule fires.
  */
-static enum rp_bottleneck rp_rules_judge(const struct rp_features *f,
-                                         unsigned ret_points[RP_BOTTLENECK_COUNT])
+static enum rp_bottleneck rules_judge(const struct rp_features *f,
+                                      unsigned ret_points[RP_BOTTLENECK_COUNT])
 {
     enum rp_bottleneck best = RP_BOTTLENECK_UNKNOWN;
     bool equal = false, open = false;
@@ -844,11 +843,11 @@ static int compare_kernels(const void *a, const void *b)
 int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *ret,
                         struct rp_err *err)
 {
-    rp_autofree struct rp_asked_sums *sums = in->counters ? rp_ask_counters(in->counters) : NULL;
-    rp_cleanup(rp_bottleneck_index_free) struct rp_bottleneck_index index = {0};
+    rp_autofree struct rp_asked_sums *sums = in->counters ? ask_counters(in->counters) : NULL;
+    rp_cleanup(bottleneck_index_free) struct rp_bottleneck_index index = {0};
     struct rp_bottlenecks b = {.origin = in->origin};
 
-    if ((in->counters && !sums) || !rp_bottleneck_index_make(&index, in) ||
+    if ((in->counters && !sums) || !bottleneck_index_make(&index, in) ||
         !add_names(in, &index, &b)) {
         rp_bottlenecks_free(&b);
         return rp_out_of_memory(err);
@@ -856,13 +855,13 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
     for (size_t i = 0; i < b.kernel_count; i++) {
         struct rp_bottleneck_kernel *k = &b.kernels[i];
 
-        rp_features_of_profile(in, &index, k);
-        rp_features_of_roofline(in, &index, k);
-        rp_features_of_dag(in, k);
-        rp_features_of_traces(in, k);
+        features_of_profile(in, &index, k);
+        features_of_roofline(in, &index, k);
+        features_of_dag(in, k);
+        features_of_traces(in, k);
         if (sums)
-            rp_features_of_counters(sums, &index, k);
-        k->label = rp_rules_judge(&k->features, k->points);
+            features_of_counters(sums, &index, k);
+        k->label = rules_judge(&k->features, k->points);
         find_headroom(k);
     }
     weigh(in, &index, &b);

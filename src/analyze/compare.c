@@ -124,8 +124,8 @@ static double inflation(const struct rp_trend *a, const struct rp_trend *b,
 
 /** Needs at least three times on each side, all positive. NAN is a run without a time, which keeps
  * its place. */
-static struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
-                                                 const double *after_ms, size_t after_count)
+static struct rp_versus_shift versus_shift_of(const double *before_ms, size_t before_count,
+                                              const double *after_ms, size_t after_count)
 {
     const struct rp_trend before = rp_trend_of(before_ms, before_count);
     const struct rp_trend after = rp_trend_of(after_ms, after_count);
@@ -403,7 +403,7 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
         return false;
     }
     t->basis = RP_COMPARE_MEASURED;
-    *shift = rp_versus_shift_of(a, of->before->count, b, of->after->count);
+    *shift = versus_shift_of(a, of->before->count, b, of->after->count);
     if (!of->software && !of->wall)
         shift->drift +=
             ticks(of->dispatches_before, t->before_ms) + ticks(of->dispatches_after, t->after_ms);

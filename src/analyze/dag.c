@@ -117,8 +117,8 @@ static int tell(const struct rp_dag_trace *trace, struct rp_store *store, struct
 
 /** Call it when clips are counted (dag_graph.h): from then on all sums over dispatches of the
  * stores have the assumed times instead of the recorded ones. */
-static int rp_dag_store_clips(const struct rp_dag_trace *trace, struct rp_store *const *stores,
-                              size_t count, struct rp_err *err)
+static int dag_store_clips(const struct rp_dag_trace *trace, struct rp_store *const *stores,
+                           size_t count, struct rp_err *err)
 {
     int rc = 0;
 
@@ -144,7 +144,7 @@ static int find(struct rp_store *store, struct rp_err *err)
     if (rc == 0)
         rc = rp_dag_count_clips(&trace, err);
     if (rc == 0)
-        rc = rp_dag_store_clips(&trace, &store, 1, err);
+        rc = dag_store_clips(&trace, &store, 1, err);
     free(facts.processes);
     rp_dag_trace_free(&trace);
     return rc;
@@ -728,7 +728,7 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     if (rc == 0)
         rc = rp_dag_count_clips(&trace, err);
     if (rc == 0)
-        rc = rp_dag_store_clips(&trace, stores, store_count, err);
+        rc = dag_store_clips(&trace, stores, store_count, err);
     if (rc == 0)
         rc = rp_dag_clocks(&trace, &result, err);
     rp_work_at(work, RP_WORK_GRAPH, 0);

@@ -15,14 +15,13 @@
 /* --- loading -------------------------------------------------------------------------------- */
 
 /* rocprofv3 names the call and keeps the message apart. */
-static bool rp_dag_is_range(const char *region_name)
+static bool dag_is_range(const char *region_name)
 {
     return strncmp(region_name, "roctx", 5) == 0;
 }
 
 /** @return false: memory has ended */
-static bool rp_dag_add_range(struct rp_dag_loading *l, const struct rp_row_region *r,
-                             uint32_t thread)
+static bool dag_add_range(struct rp_dag_loading *l, const struct rp_row_region *r, uint32_t thread)
 {
     struct rp_dag_process *p = &l->process;
     char *name;
@@ -79,7 +78,7 @@ static int take_note(void *ctx, const void *row, struct rp_err *err)
 }
 
 /** Gives the ranges their messages. */
-static int rp_dag_name_ranges(struct rp_dag_loader *l, struct rp_err *err)
+static int dag_name_ranges(struct rp_dag_loader *l, struct rp_err *err)
 {
     bool any = false;
 
@@ -309,8 +308,8 @@ static bool add_call(struct rp_dag_loader *l, struct rp_dag_loading *p,
     struct rp_dag_call call = {0};
 
     if (!is_hip_call(l, r->name, &call)) {
-        if (rp_dag_is_range(r->name) &&
-            (!thread_number(p, r->tid, &call.thread) || !rp_dag_add_range(p, r, call.thread)))
+        if (dag_is_range(r->name) &&
+            (!thread_number(p, r->tid, &call.thread) || !dag_add_range(p, r, call.thread)))
             return false;
         return add_inner(p, r->correlation_id, r->parent_id);
     }
@@ -494,7 +493,7 @@ int rp_dag_load_calls(struct rp_dag_loader *l, struct rp_err *err)
     for (size_t i = 0; i < l->count && rc == 0; i++)
         if (!settle(&l->list[i]))
             rc = rp_out_of_memory(err);
-    return rc < 0 ? rc : rp_dag_name_ranges(l, err);
+    return rc < 0 ? rc : dag_name_ranges(l, err);
 }
 
 /* --- arguments ----------------------------------------------------------------------------- */

@@ -116,7 +116,7 @@ static void end_in_common(struct rp_dag *dag, const struct rp_dag_trace *trace, 
 
 /** Assumes that all such operations take no time, so that nothing is learned from their ends.
  * @return how many edges lead to these, one each except for collectives */
-static size_t rp_dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
+static size_t dag_forget_ends(struct rp_dag *dag, const struct rp_dag_trace *trace)
 {
     size_t count = 0;
 
@@ -385,8 +385,8 @@ static void doubt(struct rp_dag *dag, const struct lost *lost)
 
 /** Finds these ends, once the graph has weights, and markers are as early as they can be. It fills
  * dag->unsure, and markers must be placed again. */
-static int rp_dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
-                            struct rp_err *err)
+static int dag_find_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
+                         struct rp_err *err)
 {
     rp_autofree struct lost *list = malloc((count + 1) * sizeof *list);
     rp_autofree struct sample *sampled = NULL;
@@ -887,7 +887,7 @@ static int weigh_all(struct rp_dag *dag, const struct rp_dag_trace *trace, struc
 static int settle_ends(struct rp_dag *dag, const struct rp_dag_trace *trace, size_t count,
                        const struct unpinned_points *near, struct rp_err *err)
 {
-    int rc = rp_dag_find_ends(dag, trace, count, err);
+    int rc = dag_find_ends(dag, trace, count, err);
 
     if (rc == 0)
         place_markers(dag, near, false);
@@ -904,7 +904,7 @@ int rp_dag_learn_delays(struct rp_dag *dag, struct rp_dag_trace *trace, struct r
     if (dag->graph.failed)
         return rp_out_of_memory(err);
     take_back_ends(dag, trace, &trace->repairs);
-    lost = rp_dag_forget_ends(dag, trace);
+    lost = dag_forget_ends(dag, trace);
     if (lost)
         distrust_markers(dag);
     rc = learn_delays(dag, &near, err);

@@ -24,8 +24,8 @@ struct rp_dag_process_gpus {
 
 /** Returns when the operation that starts at a point ends in the graph, where no operation ends
  * after the start of its waiter. */
-static inline int64_t rp_dag_end_ns(const struct rp_dag *dag, uint32_t start,
-                                    const struct rp_dag_op *op)
+static inline int64_t dag_end_ns(const struct rp_dag *dag, uint32_t start,
+                                 const struct rp_dag_op *op)
 {
     return start + 1 < dag->graph.point_count && dag->owner[start + 1] == dag->owner[start]
                ? dag->graph.time_ns[start + 1]
@@ -127,13 +127,12 @@ static int add_process(const struct rp_dag_process *p, struct rp_dag_process_gpu
     return merge(p, places->list + first, *count - first, agents, agent_count, err);
 }
 
-static void rp_dag_process_gpus_free(struct rp_dag_process_gpus *places);
+static void dag_process_gpus_free(struct rp_dag_process_gpus *places);
 
 /** Finds the agents that operations ran on; two processes on one GPU share one. */
-static int rp_dag_process_gpus_find(const struct rp_dag_trace *trace,
-                                    struct rp_dag_process_gpus *ret,
-                                    struct rp_dag_agent **ret_agents, size_t *ret_count,
-                                    struct rp_err *err)
+static int dag_process_gpus_find(const struct rp_dag_trace *trace, struct rp_dag_process_gpus *ret,
+                                 struct rp_dag_agent **ret_agents, size_t *ret_count,
+                                 struct rp_err *err)
 {
     struct rp_dag_process_gpus places = {.first = calloc(trace->process_count + 1, sizeof(size_t))};
     struct rp_dag_agent *agents = NULL;
@@ -145,7 +144,7 @@ static int rp_dag_process_gpus_find(const struct rp_dag_trace *trace,
         places.first[i + 1] = count;
     }
     if (rc < 0) {
-        rp_dag_process_gpus_free(&places);
+        dag_process_gpus_free(&places);
         free(agents);
         return rc;
     }
@@ -155,7 +154,7 @@ static int rp_dag_process_gpus_find(const struct rp_dag_trace *trace,
     return 0;
 }
 
-static void rp_dag_process_gpus_free(struct rp_dag_process_gpus *places)
+static void dag_process_gpus_free(struct rp_dag_process_gpus *places)
 {
     free(places->list);
     free(places->first);
@@ -163,8 +162,8 @@ static void rp_dag_process_gpus_free(struct rp_dag_process_gpus *places)
 }
 
 /** Returns the index of an operation's agent. */
-static uint32_t rp_dag_process_gpu_index(const struct rp_dag_process_gpus *places, uint32_t process,
-                                         int32_t agent)
+static uint32_t dag_process_gpu_index(const struct rp_dag_process_gpus *places, uint32_t process,
+                                      int32_t agent)
 {
     size_t i = places->first[process];
 
@@ -194,8 +193,8 @@ static uint32_t agent_at(const struct rp_dag *dag, const struct rp_dag_trace *tr
 {
     uint32_t item = dag->owner[start];
 
-    return rp_dag_process_gpu_index(places, rp_dag_process_of(trace, item),
-                                    rp_dag_op_of(trace, item)->agent);
+    return dag_process_gpu_index(places, rp_dag_process_of(trace, item),
+                                 rp_dag_op_of(trace, item)->agent);
 }
 
 static int lay_out(const struct rp_dag *dag, const struct rp_dag_trace *trace,
@@ -334,7 +333,7 @@ int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     struct rp_dag_process_gpus places = {0};
     struct timeline timeline = {0};
     struct sums sums = {.all_ranges = ranges};
-    int rc = rp_dag_process_gpus_find(trace, &places, &ret->agents, &ret->agent_count, err);
+    int rc = dag_process_gpus_find(trace, &places, &ret->agents, &ret->agent_count, err);
 
     if (rc == 0)
         rc = lay_out(dag, trace, &places, starts, ret->agent_count, &timeline, err);
@@ -351,7 +350,7 @@ int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
         rc = rp_dag_names_take_copies(&sums.ranges, &ret->idle_ranges, &ret->idle_range_count, err);
     rp_dag_names_free(&sums.names);
     rp_dag_names_free(&sums.ranges);
-    rp_dag_process_gpus_free(&places);
+    dag_process_gpus_free(&places);
     free(timeline.list);
     free(timeline.first);
     free(timeline.is_waiter);
@@ -536,7 +535,7 @@ int rp_dag_overlap(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 
     for (size_t i = 0; i < dag->op_count && fits; i++) {
         const struct rp_dag_op *op = rp_dag_op_of(trace, dag->owner[starts[i]]);
-        int64_t end_ns = rp_dag_end_ns(dag, starts[i], op);
+        int64_t end_ns = dag_end_ns(dag, starts[i], op);
         if (end_ns <= op->start_ns)
             continue;
         while (running.count &&

@@ -402,7 +402,7 @@ static int by_share(const void *a, const void *b)
 
 /** Adds up equal names and puts the largest first.
  * @return how many are left */
-static size_t rp_dag_merge_shares(struct rp_dag_share *shares, size_t count)
+static size_t dag_merge_shares(struct rp_dag_share *shares, size_t count)
 {
     size_t kept = 0;
 
@@ -444,7 +444,7 @@ int rp_dag_names_take(struct rp_dag_names *names, struct rp_dag_share **ret, siz
     if (!rp_dag_room(&names->shares, count, &names->room, sizeof *names->shares))
         return rp_out_of_memory(err); /* Memory ended before there was a list. */
     *ret = names->shares;
-    *ret_count = rp_dag_merge_shares(names->shares, count);
+    *ret_count = dag_merge_shares(names->shares, count);
     names->shares = NULL;
     rp_dag_names_free(names);
     return 0;

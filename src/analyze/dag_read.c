@@ -114,7 +114,7 @@ static int take_copy(void *ctx, const void *row, struct rp_err *err)
     return add_op(l, r->guid_index, op, r->correlation_id, err);
 }
 
-static int rp_dag_load_ops(struct rp_dag_loader *l, struct rp_err *err)
+static int dag_load_ops(struct rp_dag_loader *l, struct rp_err *err)
 {
     const struct rp_row_kernel *kernels;
     size_t count;
@@ -169,7 +169,7 @@ static int take_mark(void *ctx, const void *row, struct rp_err *err)
     return 0;
 }
 
-static int rp_dag_load_marks(struct rp_dag_loader *l, struct rp_err *err)
+static int dag_load_marks(struct rp_dag_loader *l, struct rp_err *err)
 {
     return rp_store_each_hip_event(l->store, take_mark, l, err);
 }
@@ -263,7 +263,7 @@ static int spread(struct rp_dag_loading *l, struct rp_err *err)
 }
 
 /** Joins operations and markers to the calls that made them, and sorts the operations. */
-static int rp_dag_join(struct rp_dag_loading *l, struct rp_err *err)
+static int dag_join(struct rp_dag_loading *l, struct rp_err *err)
 {
     struct rp_dag_process *p = &l->process;
     int rc;
@@ -414,7 +414,7 @@ static int settle(struct rp_dag_process *p, struct pairs *pairs, struct rp_err *
 }
 
 /** Reads the table, if there is one. The operations have been joined and sorted. */
-static int rp_dag_load_recorded(struct rp_dag_loader *l, struct rp_err *err)
+static int dag_load_recorded(struct rp_dag_loader *l, struct rp_err *err)
 {
     struct recorded_reading r = {.loader = l, .count = l->count};
     int rc;
@@ -433,8 +433,8 @@ static int rp_dag_load_recorded(struct rp_dag_loader *l, struct rp_err *err)
 }
 
 /** Returns the operations that an operation waited for. */
-static const uint32_t *rp_dag_recorded_waits(const struct rp_dag_process *p, uint32_t op,
-                                             uint32_t *ret_count)
+static const uint32_t *dag_recorded_waits(const struct rp_dag_process *p, uint32_t op,
+                                          uint32_t *ret_count)
 {
     *ret_count = p->first_wait ? p->first_wait[op + 1] - p->first_wait[op] : 0;
     return *ret_count ? p->waits + p->first_wait[op] : NULL;
@@ -455,7 +455,7 @@ static bool waited(const struct rp_dag_process *p, struct found *f, uint32_t op,
                    int depth)
 {
     uint32_t count;
-    const uint32_t *waits = rp_dag_recorded_waits(p, op, &count);
+    const uint32_t *waits = dag_recorded_waits(p, op, &count);
 
     for (uint32_t i = 0; i < count && f->steps; i++, f->steps--)
         if (waits[i] == before)
@@ -530,7 +530,7 @@ void rp_dag_recorded_edges(const struct rp_dag_recorded_op *r)
     struct rp_dag_graph *g = &r->dag->graph;
     struct found f = {.steps = MOST_STEPS};
     uint32_t count;
-    const uint32_t *waits = rp_dag_recorded_waits(r->process, r->op, &count);
+    const uint32_t *waits = dag_recorded_waits(r->process, r->op, &count);
 
     f.waits = waits;
     f.count = count < MOST_WAITS ? count : MOST_WAITS;
@@ -603,21 +603,21 @@ static int load(struct rp_dag_loader *l, struct rp_err *err)
         if (!rp_dag_merge_polls(&l->list[i]))
             rc = rp_out_of_memory(err);
     if (rc == 0)
-        rc = rp_dag_load_ops(l, err);
+        rc = dag_load_ops(l, err);
     if (rc == 0)
-        rc = rp_dag_load_marks(l, err);
+        rc = dag_load_marks(l, err);
     if (rc == 0)
         rc = count_queues(l, err);
     /* Every process that the store knows has its place, even without rows. */
     for (uint32_t g = 0; rc == 0 && g < rp_store_guid_count(l->store); g++) {
         struct rp_dag_loading *p = rp_dag_loading_of(l, g);
-        rc = p ? rp_dag_join(p, err) : rp_out_of_memory(err);
+        rc = p ? dag_join(p, err) : rp_out_of_memory(err);
         if (rc == 0) {
             p->process.guid = rp_store_guid(l->store, g);
             p->process.from = (struct rp_dag_source){l->store, g};
         }
     }
-    return rc < 0 ? rc : rp_dag_load_recorded(l, err);
+    return rc < 0 ? rc : dag_load_recorded(l, err);
 }
 
 /* Holds names while the stores are read. */

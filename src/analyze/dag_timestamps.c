@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
-static inline int64_t rp_dag_clock_shifted(const struct rp_dag_clock_shift *s, int64_t ns)
+static inline int64_t dag_clock_shifted(const struct rp_dag_clock_shift *s, int64_t ns)
 {
     return ns + s->by_ns + (s->drift ? (int64_t)((double)(ns - s->at_ns) * s->drift) : 0);
 }
@@ -354,8 +354,8 @@ static int clip_starts(struct rp_dag_trace *trace, struct rp_dag_process *p, str
 
 /** Clips starts before their calls, and ends after the return of calls that waited for them. It is
  * for the few that are left when the clocks of a process have been corrected. */
-static int rp_dag_clip_at_calls(struct rp_dag_trace *trace, struct rp_dag_process *p,
-                                struct rp_err *err)
+static int dag_clip_at_calls(struct rp_dag_trace *trace, struct rp_dag_process *p,
+                             struct rp_err *err)
 {
     struct clipping c = {trace, p, false};
     int rc = rp_dag_each_certain_wait(trace, p, clip_at_return, &c, err);
@@ -634,7 +634,7 @@ static void move_marks(struct rp_dag_process *p, struct gpus *gpus, const int32_
                 ? gpu_of(gpus, agent_of_queue[queue])
                 : NULL;
         if (gpu)
-            p->marks[i].end_ns = rp_dag_clock_shifted(&gpu->shift, p->marks[i].end_ns);
+            p->marks[i].end_ns = dag_clock_shifted(&gpu->shift, p->marks[i].end_ns);
     }
 }
 
@@ -660,8 +660,8 @@ static int move(struct rp_dag_process *p, struct gpus *gpus, struct rp_err *err)
             agent_of_queue[p->op_rows[i].queue] = op->agent;
         if (!gpu)
             return rp_out_of_memory(err);
-        op->start_ns = rp_dag_clock_shifted(&gpu->shift, op->start_ns);
-        op->end_ns = rp_dag_clock_shifted(&gpu->shift, op->end_ns);
+        op->start_ns = dag_clock_shifted(&gpu->shift, op->start_ns);
+        op->end_ns = dag_clock_shifted(&gpu->shift, op->end_ns);
     }
     move_marks(p, gpus, agent_of_queue, queue_count);
     return 0;
@@ -716,7 +716,7 @@ static int fix_clock(struct rp_dag_trace *trace, size_t process, struct rp_dag_p
         free(gpus.list[i].most.list);
     }
     free(gpus.list);
-    return rc == 0 && contradicted && !p->clocks_apart ? rp_dag_clip_at_calls(trace, p, err) : rc;
+    return rc == 0 && contradicted && !p->clocks_apart ? dag_clip_at_calls(trace, p, err) : rc;
 }
 
 int rp_dag_fix_skew(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err)

@@ -288,10 +288,9 @@ static CPU_LEVELS void lanes_sweep(const struct rp_dag *dag, const struct rp_dag
 
 /** Computes at most RP_DAG_VARIANTS lanes. Nothing comes before the start of the trace, whatever is
  * left out. */
-static int rp_dag_variants(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                           struct rp_dag_variant *lanes, size_t lane_count,
-                           const struct rp_dag_marked *marked, size_t marked_count,
-                           struct rp_err *err)
+static int dag_variants(const struct rp_dag *dag, const struct rp_dag_trace *trace,
+                        struct rp_dag_variant *lanes, size_t lane_count,
+                        const struct rp_dag_marked *marked, size_t marked_count, struct rp_err *err)
 {
     rp_autofree lanes_vector *time = calloc(dag->slots.count + 1, sizeof *time);
     rp_autofree struct table *table = malloc(sizeof *table);
@@ -408,7 +407,7 @@ int rp_dag_limits(struct rp_dag *dag, const struct rp_dag_trace *trace, struct r
         lanes[i] = rules[i];
     lanes[RP_DAG_LIMIT_COUNT] = true_span;
     if (rc == 0)
-        rc = rp_dag_variants(dag, trace, lanes, RP_DAG_LIMIT_COUNT + 1, NULL, 0, err);
+        rc = dag_variants(dag, trace, lanes, RP_DAG_LIMIT_COUNT + 1, NULL, 0, err);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < RP_DAG_LIMIT_COUNT; i++)
@@ -643,7 +642,7 @@ static int put_pairs(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     marked_count = mark(waits, count, marked);
     for (size_t k = 0; k < count; k++)
         lanes[k].without = 1u << (RP_DAG_KIND_MARKED + k);
-    rc = rp_dag_variants(dag, trace, lanes, count, marked, marked_count, err);
+    rc = dag_variants(dag, trace, lanes, count, marked, marked_count, err);
     if (rc < 0)
         return rc;
     for (size_t k = 0; k < count; k++)

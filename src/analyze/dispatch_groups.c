@@ -348,8 +348,8 @@ struct rp_overlaps {
 
 /** Returns end - start, or the assumed time after rp_clip_late_ends. It returns false when a time
  * is missing or end < start. */
-static bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
-                                    uint64_t *ret_ns)
+static bool dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
+                                 uint64_t *ret_ns)
 {
     const struct rp_corrected_end *end;
 
@@ -386,7 +386,7 @@ static int dispatch_groups_add(void *ctx, const void *row, struct rp_err *err)
     uint64_t ns;
 
     sum->count++;
-    if (!rp_dispatch_duration_ns(sum->store, row, &ns))
+    if (!dispatch_duration_ns(sum->store, row, &ns))
         sum->bad++;
     else if (__builtin_add_overflow(sum->total_ns, ns, &sum->total_ns))
         return rp_refuse_sum(sum->store, err);
@@ -457,8 +457,7 @@ static int by_dispatch(const void *a, const void *b)
 }
 
 /** The caller frees the rows. */
-static int rp_simulations_read(struct rp_store *store, struct rp_simulations *ret,
-                               struct rp_err *err)
+static int simulations_read(struct rp_store *store, struct rp_simulations *ret, struct rp_err *err)
 {
     struct rp_simulations r = {0};
     int rc = rp_store_each_simulation(store, replays_take, &r, err);
@@ -474,8 +473,8 @@ static int rp_simulations_read(struct rp_store *store, struct rp_simulations *re
 }
 
 /** Returns the simulation of a dispatch; calls is 0 when there is none. */
-static struct rp_simulated_timing rp_simulation_of(const struct rp_simulations *r,
-                                                   const struct rp_row_dispatch *row)
+static struct rp_simulated_timing simulation_of(const struct rp_simulations *r,
+                                                const struct rp_row_dispatch *row)
 {
     const struct rp_row_simulation key = {.id = row->id, .guid_index = row->guid_index};
     const struct rp_row_simulation *found =
@@ -519,7 +518,7 @@ int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores
 /* This section finds which dispatches ran at the same time on one device. */
 
 /** @return false: memory has ended; the caller frees the rows */
-static bool rp_overlaps_add(struct rp_overlaps *o, const struct rp_row_dispatch *row)
+static bool overlaps_add(struct rp_overlaps *o, const struct rp_row_dispatch *row)
 {
     struct rp_overlaps_row *grown = rp_grow(o->rows, o->count, &o->capacity, sizeof *grown);
 
@@ -590,7 +589,7 @@ static size_t leave_out_empty(struct rp_overlaps_row *rows, size_t count)
 }
 
 /** Adds to *@p sum, and sorts the rows. */
-static int rp_overlaps_sum(struct rp_overlaps *o, struct rp_overlapped *sum, struct rp_err *err)
+static int overlaps_sum(struct rp_overlaps *o, struct rp_overlapped *sum, struct rp_err *err)
 {
     o->count = leave_out_empty(o->rows, o->count);
     if (o->count)
@@ -733,7 +732,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
         group->first_id = dispatch->id;
     }
     group->count++;
-    if (!rp_dispatch_duration_ns(r->from, dispatch, &ns))
+    if (!dispatch_duration_ns(r->from, dispatch, &ns))
         return 0;
     if (__builtin_add_overflow(group->total_ns, ns, &group->total_ns))
         return rp_refuse_sum(r->from, err);
@@ -742,9 +741,9 @@ static int take(void *ctx, const void *row, struct rp_err *err)
     if (ns > group->max_ns)
         group->max_ns = ns;
     group->timed_count++;
-    if (r->is_modelled && !rp_overlaps_add(&r->overlaps, dispatch))
+    if (r->is_modelled && !overlaps_add(&r->overlaps, dispatch))
         return rp_out_of_memory(err);
-    replayed = rp_simulation_of(&r->replays, dispatch);
+    replayed = simulation_of(&r->replays, dispatch);
     rp_simulated_timing_add(&group->replayed, &group->replayed_ns, &replayed, ns);
     return 0;
 }
@@ -757,12 +756,12 @@ int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_di
                         .store = number,
                         .is_modelled = rp_store_metadata(store, RP_STORE_TIMING_TAG) != NULL};
     struct rp_overlapped overlapped = {0};
-    int rc = rp_simulations_read(store, &r.replays, err);
+    int rc = simulations_read(store, &r.replays, err);
 
     if (rc == 0)
         rc = rp_store_each_work(store, take, &r, err);
     if (rc == 0)
-        rc = rp_overlaps_sum(&r.overlaps, &overlapped, err);
+        rc = overlaps_sum(&r.overlaps, &overlapped, err);
     free(r.overlaps.rows);
     free(r.replays.rows);
     free(r.slots);

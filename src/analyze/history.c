@@ -162,8 +162,8 @@ static size_t parts_of(size_t count)
 
 /** Says whether the last points differ from those before.
  * @return 0: no, else how many of them */
-static size_t rp_change_at_end(const struct rp_history_point *points, size_t count, double alpha,
-                               double margin, double *ret_ratio)
+static size_t change_at_end(const struct rp_history_point *points, size_t count, double alpha,
+                            double margin, double *ret_ratio)
 {
     const size_t parts = parts_of(count);
     double least = alpha / (double)parts;
@@ -516,7 +516,7 @@ static void judge_measured(struct rp_series *s, double alpha, double margin)
 
     for (size_t n = 1; n <= s->point_count; n++) {
         double ratio;
-        const size_t after = rp_change_at_end(s->points + start, n - start, alpha, margin, &ratio);
+        const size_t after = change_at_end(s->points + start, n - start, alpha, margin, &ratio);
 
         if (!after)
             continue;

@@ -344,8 +344,8 @@ static bool same_gpu(const struct rp_agent_summary *a, const struct rp_agent_sum
  * Returns the index of the GPU in the profile's agents, and adds it when new.
  * @param row NULL: the trace has no such agent; then only trace_id is known of it
  */
-static int rp_profile_agent(struct rp_profile *profile, const struct rp_row_agent *row,
-                            int64_t trace_id, uint32_t *ret_index, struct rp_err *err)
+static int profile_agent(struct rp_profile *profile, const struct rp_row_agent *row,
+                         int64_t trace_id, uint32_t *ret_index, struct rp_err *err)
 {
     struct rp_agent_summary agent = {.name = "unknown", .trace_id = trace_id};
     struct rp_agent_summary *grown;
@@ -386,7 +386,7 @@ static int by_trace_id(const void *left, const void *right)
 }
 
 /** Sorts the agents by trace id and name, and renumbers the groups. */
-static int rp_profile_sort_agents(struct rp_profile_build *build, struct rp_err *err)
+static int profile_sort_agents(struct rp_profile_build *build, struct rp_err *err)
 {
     struct rp_profile *profile = build->profile;
     size_t count = profile->agent_count;
@@ -456,8 +456,8 @@ static int read_wave_size(const struct rp_row_kernel *row, uint32_t *ret, struct
 }
 
 /** Adds an identity for a kernel row (NULL: kernel_id is unknown in the trace). */
-static int rp_profile_identity(struct rp_profile_build *build, const struct rp_row_kernel *row,
-                               int64_t kernel_id, size_t *ret_index, struct rp_err *err)
+static int profile_identity(struct rp_profile_build *build, const struct rp_row_kernel *row,
+                            int64_t kernel_id, size_t *ret_index, struct rp_err *err)
 {
     struct rp_profile_memory *memory = build->profile->memory;
     struct rp_kernel_identity id = {0};
@@ -529,7 +529,7 @@ static int by_identity(const void *left, const void *right)
 }
 
 /** Gives equal identities equal ranks. */
-static int rp_profile_rank(struct rp_profile_build *build, struct rp_err *err)
+static int profile_rank(struct rp_profile_build *build, struct rp_err *err)
 {
     size_t count = build->identity_count;
     rp_autofree struct rp_kernel_identity **sorted = calloc(count + 1, sizeof *sorted);
@@ -711,7 +711,7 @@ static int set_totals(struct rp_profile *profile, struct rp_err *err)
 }
 
 /** Puts the groups together in profile->kernels, with totals, geometries, occupancy and order. */
-static int rp_profile_group(struct rp_profile_build *build, struct rp_err *err)
+static int profile_group(struct rp_profile_build *build, struct rp_err *err)
 {
     struct rp_profile *profile = build->profile;
     struct rp_dispatch_group *groups = build->groups;
@@ -804,7 +804,7 @@ static int resolve_agent(struct rp_profile_build *build, const struct loaded *l,
         *ret = (uint32_t)(*known - 1);
         return 0;
     }
-    rc = rp_profile_agent(build->profile, row, id, ret, err);
+    rc = profile_agent(build->profile, row, id, ret, err);
     if (rc == 0 && known)
         *known = (size_t)*ret + 1;
     return rc;
@@ -822,7 +822,7 @@ static int resolve_kernel(struct rp_profile_build *build, const struct loaded *l
         *ret = *known - 1;
         return 0;
     }
-    rc = rp_profile_identity(build, row, id, ret, err);
+    rc = profile_identity(build, row, id, ret, err);
     if (rc == 0 && known)
         *known = *ret + 1;
     return rc;
@@ -859,14 +859,14 @@ static int resolve(struct rp_profile_build *build, const struct loaded *l, struc
 
 static int analyse(struct rp_profile_build *build, struct rp_err *err)
 {
-    int rc = rp_profile_sort_agents(build, err);
+    int rc = profile_sort_agents(build, err);
 
     if (rc == 0)
         rc = find_halved_vgprs(build, err);
     if (rc == 0)
-        rc = rp_profile_rank(build, err);
+        rc = profile_rank(build, err);
     if (rc == 0)
-        rc = rp_profile_group(build, err);
+        rc = profile_group(build, err);
     return rc;
 }
 

@@ -219,8 +219,8 @@ static void clean(quantity *q, size_t count)
 }
 
 /** Computes FLOPs and bytes of a kernel from its counters. @p arch may be NULL. */
-static void rp_roof_measure(const struct rp_roof_sums *sums, const struct rp_arch_roofline *arch,
-                            enum rp_flop_model model, struct rp_roofline_kernel *ret)
+static void roof_measure(const struct rp_roof_sums *sums, const struct rp_arch_roofline *arch,
+                         enum rp_flop_model model, struct rp_roofline_kernel *ret)
 {
     const quantity *of = sums->of;
     const struct measuring m = {.of = of, .sums = sums, .kernel = ret};
@@ -322,8 +322,8 @@ static enum rp_peak above_hbm(const struct rp_roofline_device *d, double gbps)
 
 /** Compares rates with ceilings, and finds what no GPU can do.
  * @param measured the ceilings are those of a benchmark */
-static void rp_roof_find_peaks(const struct rp_roofline_device *d, bool measured,
-                               struct rp_roofline_kernel *k)
+static void roof_find_peaks(const struct rp_roofline_device *d, bool measured,
+                            struct rp_roofline_kernel *k)
 {
     bool impossible = false;
 
@@ -347,7 +347,7 @@ static void rp_roof_find_peaks(const struct rp_roofline_device *d, bool measured
 }
 
 /** Computes totals, intensities, rates and bound from amounts and time. */
-static void rp_roof_derive(struct rp_roofline_kernel *k, const struct rp_ceilings *ceilings)
+static void roof_derive(struct rp_roofline_kernel *k, const struct rp_ceilings *ceilings)
 {
     k->flops = (quantity){0};
     for (size_t i = 0; i < RP_FLOP_COUNT; i++)
@@ -438,7 +438,7 @@ static struct rp_quantity bytes_of_reads(const struct kernel_sums *sums,
 {
     struct rp_roofline_kernel some = {0};
 
-    rp_roof_measure(&sums->of_reads, arch, model, &some);
+    roof_measure(&sums->of_reads, arch, model, &some);
     some.hbm_read.known = some.hbm_read.known && !some.reads_by_width;
     return some.hbm_read;
 }
@@ -514,10 +514,10 @@ static int add_kernel(struct group *g, const struct rp_counted_dispatch *const *
         add_dispatch(all[i], &g->columns, &sums, kernel);
         rp_roof_counts_add(all[i], &g->counts);
     }
-    rp_roof_measure(&sums.all, arch, g->options->model, kernel);
+    roof_measure(&sums.all, arch, g->options->model, kernel);
     name_differences(g->counters, &g->columns, kernel);
-    rp_roof_derive(kernel, &device->ceilings);
-    rp_roof_find_peaks(device, g->options->measured != NULL, kernel);
+    roof_derive(kernel, &device->ceilings);
+    roof_find_peaks(device, g->options->measured != NULL, kernel);
     if (!rp_roof_counts_take(&g->counts, kernel))
         return rp_out_of_memory(err);
     rp_roof_derive_counters(&sums.all, device, bytes_of_reads(&sums, arch, g->options->model),
@@ -614,9 +614,9 @@ static void add_up(struct rp_roofline *r, bool measured)
         p->device = r->kernels[0].device;
         ceilings = &r->devices[p->device].ceilings;
     }
-    rp_roof_derive(p, ceilings);
+    roof_derive(p, ceilings);
     if (r->kernel_count && same)
-        rp_roof_find_peaks(&r->devices[p->device], measured, p);
+        roof_find_peaks(&r->devices[p->device], measured, p);
 }
 
 static bool is_useful(const struct rp_roofline_kernel *k)

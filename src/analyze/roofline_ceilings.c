@@ -125,7 +125,7 @@ static void take(struct rp_quantity *own, struct rp_quantity measured)
 }
 
 /** Replaces ceilings by measured ones, where these are known. */
-static void rp_roof_take_measured(const struct rp_ceilings *measured, struct rp_ceilings *ceilings)
+static void roof_take_measured(const struct rp_ceilings *measured, struct rp_ceilings *ceilings)
 {
     const struct rp_quantity *f16 = &measured->gflops[RP_FLOP_MFMA_F16];
     struct rp_quantity bf16 = measured->gflops[RP_FLOP_MFMA_BF16];
@@ -151,7 +151,7 @@ static void rp_roof_take_measured(const struct rp_ceilings *measured, struct rp_
 
 /* Returns FLOPs a clock and CU; 0 means that the architecture has no such instructions, or they are
  * unknown. */
-static uint32_t rp_roof_flops_per_clock(const struct rp_arch_roofline *arch, enum rp_flop_type type)
+static uint32_t roof_flops_per_clock(const struct rp_arch_roofline *arch, enum rp_flop_type type)
 {
     switch (type) {
     case RP_FLOP_VALU_F16:
@@ -198,7 +198,7 @@ static void set_ceilings(struct rp_roofline_device *d, double memory_gbps, uint3
     c->gbps[RP_LEVEL_L1] = positive(cu_clocks * roof->l1_bytes);
     c->gbps[RP_LEVEL_LDS] = positive(cu_clocks * roof->lds_bytes);
     for (size_t i = 0; i < RP_FLOP_COUNT; i++)
-        c->gflops[i] = positive(cu_clocks * rp_roof_flops_per_clock(roof, (enum rp_flop_type)i));
+        c->gflops[i] = positive(cu_clocks * roof_flops_per_clock(roof, (enum rp_flop_type)i));
 }
 
 static uint32_t first_of(uint32_t a, uint32_t b)
@@ -391,7 +391,7 @@ int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline
         if (result == 0 && options->measured)
             result = check_measured(counters, i, &ret->devices[i], options, err);
         if (options->measured)
-            rp_roof_take_measured(options->measured, &ret->devices[i].ceilings);
+            roof_take_measured(options->measured, &ret->devices[i].ceilings);
         if (options->memory_gbps > 0) /* The user's value takes precedence over a file. */
             ret->devices[i].ceilings.gbps[RP_LEVEL_HBM] = positive(options->memory_gbps);
     }
@@ -444,7 +444,7 @@ static bool note_uncounted(struct rp_roofline *r)
                 rp_roof_arch_find(r->devices[kernel->device].arch);
 
             if (kernel->flops_by_width || kernel->flops_by_type[t].known || !kernel->flops.known ||
-                (arch && rp_roof_flops_per_clock(arch, (enum rp_flop_type)t) == 0))
+                (arch && roof_flops_per_clock(arch, (enum rp_flop_type)t) == 0))
                 continue;
             rp_buf_printf(&text, "%s %s", text.len ? "," : "", rp_flop_names[t]);
             break;

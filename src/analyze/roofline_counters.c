@@ -114,8 +114,8 @@ struct rp_quantity rp_roof_rest(const struct rp_roof_sums *sums, enum rp_differe
 }
 
 /** Computes the same for some of the dispatches, by their sums. */
-static struct rp_quantity rp_roof_rest_of(const struct rp_quantity of[RP_ROOF_COUNTERS],
-                                          enum rp_difference difference)
+static struct rp_quantity roof_rest_of(const struct rp_quantity of[RP_ROOF_COUNTERS],
+                                       enum rp_difference difference)
 {
     struct rp_quantity rest = {0};
     double whole, parts;
@@ -144,7 +144,7 @@ const char *rp_roof_counter_what(enum rp_roof_counter counter)
  * its second name, if any. */
 /* Readers add up blocks with one instance for the whole GPU or shader engine. For the many caches
  * rocprofv3 gives the sum itself, which makes smaller traces. */
-static const char *rp_roof_collected_name(enum rp_roof_counter counter, bool other)
+static const char *roof_collected_name(enum rp_roof_counter counter, bool other)
 {
     static const struct {
         const char *name, *other;
@@ -288,7 +288,7 @@ static quantity rest(struct deriving *in, enum rp_difference difference)
     quantity q = {0};
 
     if (!in->kernel->differences[difference].withheld)
-        q = rp_roof_rest_of(in->of, difference);
+        q = roof_rest_of(in->of, difference);
     in->contradictory |= !q.known; /* A missing counter is reported before. */
     return q;
 }
@@ -425,7 +425,7 @@ static void find_missing(const struct rp_roof_sums *sums, enum rp_derived derive
         enum rp_roof_counter counter = counted_rows[derived].inputs[i];
 
         if (sums->counted[counter] == 0)
-            ret->missing[missing++] = rp_roof_collected_name(counter, is_named_by_other(counter));
+            ret->missing[missing++] = roof_collected_name(counter, is_named_by_other(counter));
         else
             ret->asked |= !is_base(counter);
     }
@@ -581,7 +581,7 @@ size_t rp_roofline_needs(const char *gfx, struct rp_roofline_need *ret, size_t r
             continue;
         if (count < room)
             ret[count] = (struct rp_roofline_need){
-                .name = rp_roof_collected_name(needs[i].counter, old_names),
+                .name = roof_collected_name(needs[i].counter, old_names),
                 .group = needs[i].group,
             };
         count++;

@@ -50,7 +50,7 @@ static int compare_lines(const void *a, const void *b, void *context)
 }
 
 /** Returns the index of the instruction with this line; UINT32_MAX = none. */
-static uint32_t rp_att_find_line(const struct rp_att_build *build, int64_t line)
+static uint32_t att_find_line(const struct rp_att_build *build, int64_t line)
 {
     const struct rp_thread_trace *trace = build->trace;
     size_t low = 0, high = trace->instruction_count;
@@ -479,7 +479,7 @@ static void issue(struct queue *queues, const struct rp_att_meaning *meaning,
 static bool add_execution(struct rp_att_build *build, struct queue *queues,
                           const struct execution *e, int64_t *previous_end)
 {
-    uint32_t index = rp_att_find_line(build, e->line);
+    uint32_t index = att_find_line(build, e->line);
     struct rp_att_sums *sums[2] = {&build->loose[rp_att_kind_of_category(e->category)], NULL};
 
     if (index != UINT32_MAX)
@@ -592,7 +592,7 @@ static int check_instructions(const json_t *instructions, struct rp_err *err)
 static void note_begin(struct rp_att_build *build, const json_t *first)
 {
     struct execution e;
-    uint32_t index = read_execution(first, &e) ? rp_att_find_line(build, e.line) : UINT32_MAX;
+    uint32_t index = read_execution(first, &e) ? att_find_line(build, e.line) : UINT32_MAX;
     uint32_t kernel = index == UINT32_MAX ? UINT32_MAX : build->trace->instructions[index].kernel;
 
     if (kernel < build->trace->kernel_count)

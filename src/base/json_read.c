@@ -208,7 +208,7 @@ static bool take_record(struct parser *p)
  * @return how many bytes it takes; 0: it is not plain, not whole, or too much for the memory, and
  *         the text is as it was
  */
-static size_t rp_json_parse_plain(struct rp_json_record *record, char *text, size_t len)
+static size_t json_parse_plain(struct rp_json_record *record, char *text, size_t len)
 {
     struct parser p = {record, text, text + len};
 
@@ -596,7 +596,7 @@ int rp_json_stream_value(struct rp_json_stream *cut, const struct rp_buf **ret, 
 
 bool rp_json_stream_record(struct rp_json_stream *cut, struct rp_json_record *ret)
 {
-    size_t len = rp_json_parse_plain(ret, cut->block + cut->at, cut->len - cut->at);
+    size_t len = json_parse_plain(ret, cut->block + cut->at, cut->len - cut->at);
 
     cut->at += len;
     return len > 0;

@@ -121,7 +121,7 @@ static bool sweep_child(void *arg, pid_t child)
  * have ended.
  * @return how many there were, ended ones included: their children may have been adopted meanwhile
  */
-static size_t rp_orphans_signal(const struct rp_orphans *adopted, pid_t except, int signo)
+static size_t orphans_signal(const struct rp_orphans *adopted, pid_t except, int signo)
 {
     struct sweep sweep = {adopted, except, signo, 0};
 
@@ -133,7 +133,7 @@ void rp_orphans_kill(const struct rp_orphans *adopted, pid_t except)
 {
     enum { ROUNDS = 1000, ROUND_MS = 2 };
 
-    for (int i = 0; i < ROUNDS && rp_orphans_signal(adopted, except, SIGKILL) > 0; i++)
+    for (int i = 0; i < ROUNDS && orphans_signal(adopted, except, SIGKILL) > 0; i++)
         poll(NULL, 0, ROUND_MS);
 }
 
@@ -201,7 +201,7 @@ static struct process *read_all(size_t *ret_count)
 /** Adds up the resident bytes of all that descend from this process, without itself. Pages that
  * several of them share count several times.
  * @return 0 where /proc is not there */
-static uint64_t rp_proc_tree_resident_bytes(void)
+static uint64_t proc_tree_resident_bytes(void)
 {
     const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     const pid_t self = getpid();
@@ -415,7 +415,7 @@ static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begi
             return has_ended_until(pidfd, until_ns);
         if (has_ended_until(pidfd, look_ns))
             return true;
-        *ret_over = most_resident_bytes && rp_proc_tree_resident_bytes() > most_resident_bytes;
+        *ret_over = most_resident_bytes && proc_tree_resident_bytes() > most_resident_bytes;
         if (*ret_over)
             return false;
         if (proc->waiting)
@@ -438,7 +438,7 @@ static bool end_after(const struct rp_proc *proc, const struct rp_orphans *adopt
         kill(signal_target, SIGTERM);
         killed_at_ns = monotonic_ns() + GRACE_NS;
         has_ended_until(pidfd, killed_at_ns);
-        while (rp_orphans_signal(adopted, child, 0) > 0 && monotonic_ns() < killed_at_ns)
+        while (orphans_signal(adopted, child, 0) > 0 && monotonic_ns() < killed_at_ns)
             pause_ms(10);
     }
     /* This also kills the rest of its group, because the process is not reaped yet. */

@@ -25,9 +25,9 @@
 
 /* These options of rocm-perf isolate say which dispatches are captured. */
 
-/** All zero selects the first dispatch that matches. Release it with rp_dispatch_selection_free. */
+/** All zero selects the first dispatch that matches. Release it with dispatch_selection_free. */
 struct rp_dispatch_selection {
-    struct rp_snapshot_selection selection; /**< complete after rp_dispatch_selection_read */
+    struct rp_snapshot_selection selection; /**< complete after dispatch_selection_read */
     uint64_t *numbers;
     size_t count;
     bool longest, representative;
@@ -74,8 +74,8 @@ static void make_room(struct rp_dispatch_selection *choice)
 }
 
 /** Adds a dispatch that was found. */
-static int rp_dispatch_selection_add(struct rp_dispatch_selection *choice, uint64_t match,
-                                     struct rp_err *err)
+static int dispatch_selection_add(struct rp_dispatch_selection *choice, uint64_t match,
+                                  struct rp_err *err)
 {
     int rc;
 
@@ -87,8 +87,8 @@ static int rp_dispatch_selection_add(struct rp_dispatch_selection *choice, uint6
 
 /** Reads --dispatch 1,3,7 and adds to the numbers of earlier options. All of these functions return
  * 0 or RP_USAGE. */
-static int rp_dispatch_selection_dispatches(struct rp_dispatch_selection *choice, const char *word,
-                                            struct rp_err *err)
+static int dispatch_selection_dispatches(struct rp_dispatch_selection *choice, const char *word,
+                                         struct rp_err *err)
 {
     const char *at = word;
     uint64_t number;
@@ -111,9 +111,9 @@ static int rp_dispatch_selection_dispatches(struct rp_dispatch_selection *choice
 
 /** Reads --grid and --workgroup X[,Y,Z].
  * @param filter enum rp_snapshot_filter */
-static int rp_dispatch_selection_size(struct rp_dispatch_selection *choice,
-                                      enum rp_snapshot_filter filter, const char *word,
-                                      struct rp_err *err)
+static int dispatch_selection_size(struct rp_dispatch_selection *choice,
+                                   enum rp_snapshot_filter filter, const char *word,
+                                   struct rp_err *err)
 {
     const bool grid = filter == RP_SNAPSHOT_GRID;
     uint64_t numbers[3] = {1, 1, 1};
@@ -138,9 +138,8 @@ static int rp_dispatch_selection_size(struct rp_dispatch_selection *choice,
 }
 
 /** Reads --queue, --stream and --gpu N. */
-static void rp_dispatch_selection_place(struct rp_dispatch_selection *choice,
-                                        enum rp_snapshot_filter filter, uint64_t place,
-                                        uint32_t *to)
+static void dispatch_selection_place(struct rp_dispatch_selection *choice,
+                                     enum rp_snapshot_filter filter, uint64_t place, uint32_t *to)
 {
     *to = (uint32_t)place;
     choice->selection.filters |= filter;
@@ -148,8 +147,8 @@ static void rp_dispatch_selection_place(struct rp_dispatch_selection *choice,
 
 /** Reads what the options choose. The rules of options.def have refused combinations without
  * meaning. */
-static int rp_dispatch_selection_read(const struct rp_isolate_cli *args,
-                                      struct rp_dispatch_selection *choice, struct rp_err *err)
+static int dispatch_selection_read(const struct rp_isolate_cli *args,
+                                   struct rp_dispatch_selection *choice, struct rp_err *err)
 {
     struct rp_snapshot_selection *s = &choice->selection;
     int rc = 0;
@@ -157,19 +156,19 @@ static int rp_dispatch_selection_read(const struct rp_isolate_cli *args,
     choice->longest = args->longest;
     choice->representative = args->representative;
     for (size_t i = 0; rc == 0 && i < args->dispatches.count; i++)
-        rc = rp_dispatch_selection_dispatches(choice, args->dispatches.at[i], err);
+        rc = dispatch_selection_dispatches(choice, args->dispatches.at[i], err);
     if (rc == 0 && args->grid)
-        rc = rp_dispatch_selection_size(choice, RP_SNAPSHOT_GRID, args->grid, err);
+        rc = dispatch_selection_size(choice, RP_SNAPSHOT_GRID, args->grid, err);
     if (rc == 0 && args->workgroup)
-        rc = rp_dispatch_selection_size(choice, RP_SNAPSHOT_WORKGROUP, args->workgroup, err);
+        rc = dispatch_selection_size(choice, RP_SNAPSHOT_WORKGROUP, args->workgroup, err);
     if (RP_IS_GIVEN(isolate, args, queue))
-        rp_dispatch_selection_place(choice, RP_SNAPSHOT_QUEUE, args->queue, &s->queue);
+        dispatch_selection_place(choice, RP_SNAPSHOT_QUEUE, args->queue, &s->queue);
     if (RP_IS_GIVEN(isolate, args, stream))
-        rp_dispatch_selection_place(choice, RP_SNAPSHOT_STREAM, args->stream, &s->stream);
+        dispatch_selection_place(choice, RP_SNAPSHOT_STREAM, args->stream, &s->stream);
     if (RP_IS_GIVEN(isolate, args, gpu))
-        rp_dispatch_selection_place(choice, RP_SNAPSHOT_GPU, args->gpu, &s->gpu);
+        dispatch_selection_place(choice, RP_SNAPSHOT_GPU, args->gpu, &s->gpu);
     if (rc == 0 && !choice->representative && !choice->longest && choice->count == 0)
-        rc = rp_dispatch_selection_dispatches(choice, "1", err);
+        rc = dispatch_selection_dispatches(choice, "1", err);
     if (rc < 0)
         return rc;
     s->mode = choice->representative ? RP_SNAPSHOT_GEOMETRIES : RP_SNAPSHOT_NUMBERS;
@@ -180,7 +179,7 @@ static int rp_dispatch_selection_read(const struct rp_isolate_cli *args,
     return 0;
 }
 
-static void rp_dispatch_selection_free(struct rp_dispatch_selection *choice)
+static void dispatch_selection_free(struct rp_dispatch_selection *choice)
 {
     free(choice->numbers);
     memset(choice, 0, sizeof *choice);
@@ -577,7 +576,7 @@ static bool choose_longest(struct options *o, const struct rp_captured_run_reque
                 " is the longest, %s; it is captured in a second run",
                 longest->match, longest->matches,
                 rp_unit_one(RP_UNIT_TIME, (double)longest->duration_ns, rp_locale_is_utf8()).text);
-    if (rp_dispatch_selection_add(&o->choice, longest->match, &err) < 0) {
+    if (dispatch_selection_add(&o->choice, longest->match, &err) < 0) {
         *ret_code = rp_cli_error(&err);
         return false;
     }
@@ -696,7 +695,7 @@ static int run(struct options *o, char **argv)
 
 static void free_options(struct options *o)
 {
-    rp_dispatch_selection_free(&o->choice);
+    dispatch_selection_free(&o->choice);
     rp_args_free(&o->args);
 }
 
@@ -725,7 +724,7 @@ int rp_cmd_isolate(int argc, char **argv)
         return code;
     if (o.args.args.action || o.args.list)
         return look(&o.args);
-    if (rp_dispatch_selection_read(&o.args, &o.choice, &err) < 0)
+    if (dispatch_selection_read(&o.args, &o.choice, &err) < 0)
         return rp_args_refuse(&o.args.args, &err);
     rp_device_options_read(o.args.device, o.args.threads, o.args.gpus, o.args.timing, &o.run);
     return run(&o, o.args.args.operands);

@@ -46,21 +46,21 @@ struct rp_mcp_child {
 };
 
 /** Asks it to end. */
-static void rp_mcp_child_end(struct rp_mcp_child *child);
+static void mcp_child_end(struct rp_mcp_child *child);
 
-/** Returns the milliseconds until rp_mcp_child_has_ended should look again, or -1: when an fd is
+/** Returns the milliseconds until mcp_child_has_ended should look again, or -1: when an fd is
  * readable. */
-static int rp_mcp_child_wait_ms(const struct rp_mcp_child *child);
+static int mcp_child_wait_ms(const struct rp_mcp_child *child);
 
 /** Asks again, and at last kills the child, if it was asked to end and does not do so for a while.
  * It reaps nothing. */
-static bool rp_mcp_child_has_ended(struct rp_mcp_child *child);
+static bool mcp_child_has_ended(struct rp_mcp_child *child);
 
 /**
  * Kills what the ended child has left behind, and forgets it. The caller closes out and err.
  * @return the exit status, or 128 and the signal's number
  */
-static int rp_mcp_child_reap(struct rp_mcp_child *child);
+static int mcp_child_reap(struct rp_mcp_child *child);
 
 /* These say when the client hears of a call that is not answered yet, and what. A command that says
  * much is not passed on line by line. For a command that says nothing the server speaks, because
@@ -72,7 +72,7 @@ enum {
     RP_MCP_MOST_PROGRESS_BYTES = 1000, /**< of one line */
 };
 
-/** The times are those of rp_mcp_now_ms, so that a test can use its own. */
+/** The times are those of mcp_now_ms, so that a test can use its own. */
 struct rp_mcp_notifier {
     json_t *token;      /**< of the client; NULL: it does not want to hear */
     json_int_t steps;   /**< notifications so far */
@@ -83,8 +83,8 @@ struct rp_mcp_notifier {
 
 /** Makes a notification of this text now.
  * @return NULL: not wanted */
-static json_t *rp_mcp_notifier_notify(struct rp_mcp_notifier *news, const char *text, size_t bytes,
-                                      long long now_ms);
+static json_t *mcp_notifier_notify(struct rp_mcp_notifier *news, const char *text, size_t bytes,
+                                   long long now_ms);
 
 /**
  * Makes the notification that is due: the last line that the command has said, or that it still
@@ -92,15 +92,15 @@ static json_t *rp_mcp_notifier_notify(struct rp_mcp_notifier *news, const char *
  * @param said the end of all that it has said
  * @return NULL: nothing yet
  */
-static json_t *rp_mcp_notifier_due(struct rp_mcp_notifier *news, const char *said, size_t bytes,
-                                   long long now_ms);
+static json_t *mcp_notifier_due(struct rp_mcp_notifier *news, const char *said, size_t bytes,
+                                long long now_ms);
 
-/** Returns the milliseconds until rp_mcp_notifier_due may have something although nothing is said,
+/** Returns the milliseconds until mcp_notifier_due may have something although nothing is said,
  * or -1: never. */
-static int rp_mcp_notifier_wait_ms(const struct rp_mcp_notifier *news, long long now_ms);
+static int mcp_notifier_wait_ms(const struct rp_mcp_notifier *news, long long now_ms);
 
 /** Reads a monotonic clock; the result is never 0. */
-static long long rp_mcp_now_ms(void);
+static long long mcp_now_ms(void);
 
 /* This is a call of a tool: it waits, runs, and has a result. */
 
@@ -122,18 +122,18 @@ struct rp_mcp_call {
     bool cancelled;
 };
 
-static void rp_mcp_call_free(struct rp_mcp_call *call);
+static void mcp_call_free(struct rp_mcp_call *call);
 
-static int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_err *err);
+static int mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_err *err);
 
 /** Reads what the command has said meanwhile. */
-static void rp_mcp_call_pump(struct rp_mcp_call *call);
+static void mcp_call_pump(struct rp_mcp_call *call);
 
 /** Makes the result of tools/call. Call it when the child has ended and everything was read. */
-static json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status);
+static json_t *mcp_call_result(struct rp_mcp_call *call, int status);
 
 /** Makes the result of a tool that did not run, or failed; the text says why. */
-static json_t *rp_mcp_call_failure(const char *text);
+static json_t *mcp_call_failure(const char *text);
 
 enum {
     RP_MCP_MOST_MESSAGE_BYTES = 1 << 20,
@@ -154,7 +154,7 @@ enum rp_mcp_code {
 
 enum rp_mcp_kind { RP_MCP_REQUEST, RP_MCP_NOTIFICATION, RP_MCP_RESPONSE };
 
-/** Release it with rp_mcp_message_free; the other pointers are within root. */
+/** Release it with mcp_message_free; the other pointers are within root. */
 struct rp_mcp_message {
     json_t *root;
     enum rp_mcp_kind kind;
@@ -168,12 +168,12 @@ struct rp_mcp_message {
  * RP_MCP_NOTIFICATION gets no answer, and no refusal either
  * @return 0, or a code of JSON-RPC with a message in err
  */
-static int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
-                                struct rp_err *err);
-static void rp_mcp_message_free(struct rp_mcp_message *message);
+static int mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
+                             struct rp_err *err);
+static void mcp_message_free(struct rp_mcp_message *message);
 
 /** Makes a string of any bytes: those that are not UTF-8, and zeros, become '?'. */
-static json_t *rp_mcp_text(const char *text, size_t bytes);
+static json_t *mcp_text(const char *text, size_t bytes);
 
 /* A second request, at least a second after the first, makes a command kill what it runs. */
 enum { AGAIN_MS = 3000, KILL_MS = 5000, LOOK_MS = 50 };
@@ -199,8 +199,7 @@ static void child_main(const struct rp_proc *proc, const struct rp_orphans *adop
 }
 
 /** @param proc only path, argv and directory are used */
-static int rp_mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *ret,
-                              struct rp_err *err)
+static int mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *ret, struct rp_err *err)
 {
     struct rp_mcp_child child = {.pidfd = -1};
     rp_autoclose int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -243,18 +242,18 @@ static int rp_mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *r
     return 0;
 }
 
-static void rp_mcp_child_end(struct rp_mcp_child *child)
+static void mcp_child_end(struct rp_mcp_child *child)
 {
     if (child->asked)
         return;
     child->asked = 1;
-    child->next_ask_ms = rp_mcp_now_ms() + AGAIN_MS;
+    child->next_ask_ms = mcp_now_ms() + AGAIN_MS;
     kill(-child->pid, SIGTERM);
 }
 
-static int rp_mcp_child_wait_ms(const struct rp_mcp_child *child)
+static int mcp_child_wait_ms(const struct rp_mcp_child *child)
 {
-    const long long left_ms = child->next_ask_ms - rp_mcp_now_ms();
+    const long long left_ms = child->next_ask_ms - mcp_now_ms();
     int patience_ms = child->asked ? (left_ms > 0 ? (int)left_ms : 0) : -1;
 
     if (child->asked > 2) /* It was killed already. */
@@ -264,20 +263,20 @@ static int rp_mcp_child_wait_ms(const struct rp_mcp_child *child)
     return patience_ms;
 }
 
-static bool rp_mcp_child_has_ended(struct rp_mcp_child *child)
+static bool mcp_child_has_ended(struct rp_mcp_child *child)
 {
     siginfo_t info = {0};
 
     if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid)
         return true;
-    if (child->asked && child->asked <= 2 && rp_mcp_now_ms() >= child->next_ask_ms) {
+    if (child->asked && child->asked <= 2 && mcp_now_ms() >= child->next_ask_ms) {
         kill(-child->pid, ++child->asked > 2 ? SIGKILL : SIGTERM);
-        child->next_ask_ms = rp_mcp_now_ms() + KILL_MS;
+        child->next_ask_ms = mcp_now_ms() + KILL_MS;
     }
     return false;
 }
 
-static int rp_mcp_child_reap(struct rp_mcp_child *child)
+static int mcp_child_reap(struct rp_mcp_child *child)
 {
     int status = 0;
 
@@ -301,7 +300,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static void rp_mcp_call_free(struct rp_mcp_call *call)
+static void mcp_call_free(struct rp_mcp_call *call)
 {
     if (!call)
         return;
@@ -317,13 +316,13 @@ static void rp_mcp_call_free(struct rp_mcp_call *call)
     free(call);
 }
 
-static int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_err *err)
+static int mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_err *err)
 {
     const struct rp_proc proc = {
         .path = program, .argv = call->command.argv, .directory = call->command.directory};
 
-    call->news.begun_ms = rp_mcp_now_ms();
-    return rp_mcp_child_start(&proc, &call->child, err);
+    call->news.begun_ms = mcp_now_ms();
+    return mcp_child_start(&proc, &call->child, err);
 }
 
 /* Takes bytes from a pipe without waiting, only this many at a time, because others want to be
@@ -348,7 +347,7 @@ static void keep_last(struct rp_buf *said, const char *bytes, size_t count)
     }
 }
 
-static void rp_mcp_call_pump(struct rp_mcp_call *call)
+static void mcp_call_pump(struct rp_mcp_call *call)
 {
     char bytes[1 << 16];
     size_t got = take(&call->child.out, bytes, sizeof bytes);
@@ -397,10 +396,10 @@ static void add_block(json_t *content, const char *text, size_t bytes)
 {
     if (bytes)
         json_array_append_new(
-            content, json_pack("{s:s, s:o}", "type", "text", "text", rp_mcp_text(text, bytes)));
+            content, json_pack("{s:s, s:o}", "type", "text", "text", mcp_text(text, bytes)));
 }
 
-static json_t *rp_mcp_call_failure(const char *text)
+static json_t *mcp_call_failure(const char *text)
 {
     json_t *content = json_array();
 
@@ -426,7 +425,7 @@ static void add_remarks(const struct rp_mcp_call *call, int status, bool cut, js
         add_block(content, rp_buf_text(&text), text.len);
 }
 
-static json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status)
+static json_t *mcp_call_result(struct rp_mcp_call *call, int status)
 {
     const bool cut = call->out_bytes > call->out.len;
     json_t *content = json_array(), *result;
@@ -447,14 +446,14 @@ static json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status)
     return result;
 }
 
-static json_t *rp_mcp_progress(json_t *token, json_int_t progress, const char *text, size_t bytes)
+static json_t *mcp_progress(json_t *token, json_int_t progress, const char *text, size_t bytes)
 {
     return json_pack("{s:s, s:s, s:{s:O, s:I, s:o}}", "jsonrpc", "2.0", "method",
                      "notifications/progress", "params", "progressToken", token, "progress",
-                     progress, "message", rp_mcp_text(text, bytes));
+                     progress, "message", mcp_text(text, bytes));
 }
 
-static json_t *rp_mcp_text(const char *text, size_t bytes)
+static json_t *mcp_text(const char *text, size_t bytes)
 {
     json_t *plain = json_stringn(text, bytes);
     rp_autobuf clean = {0};
@@ -469,7 +468,7 @@ static json_t *rp_mcp_text(const char *text, size_t bytes)
     return json_stringn(rp_buf_text(&clean), clean.len);
 }
 
-static long long rp_mcp_now_ms(void)
+static long long mcp_now_ms(void)
 {
     struct timespec ts;
 
@@ -477,14 +476,14 @@ static long long rp_mcp_now_ms(void)
     return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000 + 1;
 }
 
-static json_t *rp_mcp_notifier_notify(struct rp_mcp_notifier *news, const char *text, size_t bytes,
-                                      long long now_ms)
+static json_t *mcp_notifier_notify(struct rp_mcp_notifier *news, const char *text, size_t bytes,
+                                   long long now_ms)
 {
     if (!news->token)
         return NULL;
     news->told_ms = now_ms;
     news->fresh = false;
-    return rp_mcp_progress(news->token, ++news->steps, text, bytes);
+    return mcp_progress(news->token, ++news->steps, text, bytes);
 }
 
 /* Finds the last line that is not empty. Lines that a terminal would overwrite end in \r. */
@@ -507,8 +506,8 @@ static long long due_ms(const struct rp_mcp_notifier *news)
     return news->told_ms + (news->fresh ? RP_MCP_LEAST_MS : RP_MCP_SILENCE_MS);
 }
 
-static json_t *rp_mcp_notifier_due(struct rp_mcp_notifier *news, const char *said, size_t bytes,
-                                   long long now_ms)
+static json_t *mcp_notifier_due(struct rp_mcp_notifier *news, const char *said, size_t bytes,
+                                long long now_ms)
 {
     rp_autobuf text = {0};
     size_t line_bytes = 0;
@@ -518,19 +517,19 @@ static json_t *rp_mcp_notifier_due(struct rp_mcp_notifier *news, const char *sai
         return NULL;
     line = last_line(said, bytes, &line_bytes);
     if (news->fresh && line_bytes)
-        return rp_mcp_notifier_notify(news, line, line_bytes, now_ms);
+        return mcp_notifier_notify(news, line, line_bytes, now_ms);
     if (news->fresh) { /* There was only an empty line. */
         news->fresh = false;
-        return rp_mcp_notifier_due(news, said, bytes, now_ms);
+        return mcp_notifier_due(news, said, bytes, now_ms);
     }
     if (news->begun_ms)
         rp_buf_printf(&text, "it still runs, after %lld s", (now_ms - news->begun_ms) / 1000);
     else
         rp_buf_puts(&text, "it still waits for the calls before");
-    return rp_mcp_notifier_notify(news, rp_buf_text(&text), text.len, now_ms);
+    return mcp_notifier_notify(news, rp_buf_text(&text), text.len, now_ms);
 }
 
-static int rp_mcp_notifier_wait_ms(const struct rp_mcp_notifier *news, long long now_ms)
+static int mcp_notifier_wait_ms(const struct rp_mcp_notifier *news, long long now_ms)
 {
     const long long left_ms = due_ms(news) - now_ms;
 
@@ -576,8 +575,8 @@ static int take_members(struct rp_mcp_message *m, struct rp_err *err)
     return 0;
 }
 
-static int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
-                                struct rp_err *err)
+static int mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
+                             struct rp_err *err)
 {
     struct rp_mcp_message m = {0};
     json_error_t where;
@@ -598,22 +597,21 @@ static int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_me
     return code;
 }
 
-static void rp_mcp_message_free(struct rp_mcp_message *message)
+static void mcp_message_free(struct rp_mcp_message *message)
 {
     json_decref(message->root);
     *message = (struct rp_mcp_message){0};
 }
 
-static json_t *rp_mcp_result(json_t *id, json_t *result)
+static json_t *mcp_result(json_t *id, json_t *result)
 {
     return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
 }
 
 /** @param id of the request; NULL: not known */
-static json_t *rp_mcp_error(json_t *id, int code, const char *text, json_t *data)
+static json_t *mcp_error(json_t *id, int code, const char *text, json_t *data)
 {
-    json_t *error =
-        json_pack("{s:i, s:o}", "code", code, "message", rp_mcp_text(text, strlen(text)));
+    json_t *error = json_pack("{s:i, s:o}", "code", code, "message", mcp_text(text, strlen(text)));
 
     if (data && json_object_set_new(error, "data", data) < 0)
         return NULL;
@@ -715,12 +713,12 @@ static void answer(struct state *s, json_t *id, bool modern, json_t *result)
         json_object_set_new(meta, META "serverInfo", server_info(s));
         json_object_set_new(result, "resultType", json_string("complete"));
     }
-    send_json(s, rp_mcp_result(id, result));
+    send_json(s, mcp_result(id, result));
 }
 
 static void refuse(struct state *s, json_t *id, int code, const char *text)
 {
-    send_json(s, rp_mcp_error(id, code, text, NULL));
+    send_json(s, mcp_error(id, code, text, NULL));
 }
 
 static void initialize(struct state *s, const struct rp_mcp_message *m)
@@ -780,13 +778,13 @@ static void list_tools(struct state *s, const struct rp_mcp_message *m, bool mod
 static void progress(struct state *s, struct rp_mcp_call *call, const char *text)
 {
     if (call->news.token)
-        send_json(s, rp_mcp_notifier_notify(&call->news, text, strlen(text), rp_mcp_now_ms()));
+        send_json(s, mcp_notifier_notify(&call->news, text, strlen(text), mcp_now_ms()));
 }
 
 /* Removes a call whose result has been sent. */
 static void drop(struct state *s, size_t at)
 {
-    rp_mcp_call_free(s->calls[at]);
+    mcp_call_free(s->calls[at]);
     s->count--;
     memmove(s->calls + at, s->calls + at + 1, (s->count - at) * sizeof *s->calls);
 }
@@ -797,11 +795,11 @@ static void start_next(struct state *s)
         struct rp_mcp_call *call = s->calls[0];
         struct rp_err err = RP_ERR_INIT;
 
-        if (rp_mcp_call_start(call, s->server->program, &err) == 0) {
+        if (mcp_call_start(call, s->server->program, &err) == 0) {
             progress(s, call, "started");
             return;
         }
-        answer(s, call->id, call->modern, rp_mcp_call_failure(err.text));
+        answer(s, call->id, call->modern, mcp_call_failure(err.text));
         drop(s, 0);
     }
 }
@@ -827,7 +825,7 @@ static void call_tool(struct state *s, const struct rp_mcp_message *m, bool mode
         return;
     }
     if (rp_mcp_command_make(tool, arguments, &command, &err) < 0) {
-        answer(s, m->id, modern, rp_mcp_call_failure(err.text));
+        answer(s, m->id, modern, mcp_call_failure(err.text));
         return;
     }
     call = s->count < RP_MCP_MOST_WAITING ? rp_alloc_zero(1, sizeof *call) : NULL;
@@ -854,7 +852,7 @@ static void cancel(struct state *s, const json_t *id)
             continue;
         if (s->calls[i]->child.pid) {
             s->calls[i]->cancelled = true;
-            rp_mcp_child_end(&s->calls[i]->child);
+            mcp_child_end(&s->calls[i]->child);
         } else {
             drop(s, i);
         }
@@ -876,8 +874,8 @@ static bool take_version(struct state *s, const struct rp_mcp_message *m, bool *
         return false;
     }
     if (*ret_modern && strcmp(json_string_value(wanted), MODERN) != 0) {
-        send_json(
-            s, rp_mcp_error(m->id, RP_MCP_VERSION, "Unsupported protocol version",
+        send_json(s,
+                  mcp_error(m->id, RP_MCP_VERSION, "Unsupported protocol version",
                             json_pack("{s:o, s:O}", "supported", versions(), "requested", wanted)));
         return false;
     }
@@ -941,7 +939,7 @@ static void serve_line(struct state *s, const char *line, size_t bytes)
     }
     if (strspn(line, " \t\r") >= bytes)
         return;
-    code = rp_mcp_message_parse(line, bytes, &m, &err);
+    code = mcp_message_parse(line, bytes, &m, &err);
     if (code) {
         if (m.kind != RP_MCP_NOTIFICATION)
             refuse(s, m.id, code, err.text);
@@ -950,7 +948,7 @@ static void serve_line(struct state *s, const char *line, size_t bytes)
     } else if (m.kind == RP_MCP_NOTIFICATION && strcmp(m.method, "notifications/cancelled") == 0) {
         cancel(s, json_object_get(m.params, "requestId"));
     }
-    rp_mcp_message_free(&m);
+    mcp_message_free(&m);
 }
 
 static void read_lines(struct state *s)
@@ -977,17 +975,17 @@ static void read_lines(struct state *s)
 static void finish(struct state *s)
 {
     struct rp_mcp_call *call = s->calls[0];
-    const int status = rp_mcp_child_reap(&call->child);
+    const int status = mcp_child_reap(&call->child);
 
     while (call->child.out >= 0 || call->child.err >= 0) { /* The pipes may still hold output. */
         const size_t before = call->out_bytes + call->said.len;
 
-        rp_mcp_call_pump(call);
+        mcp_call_pump(call);
         if (call->out_bytes + call->said.len == before)
             break;
     }
     if (!call->cancelled && !s->closing)
-        answer(s, call->id, call->modern, rp_mcp_call_result(call, status));
+        answer(s, call->id, call->modern, mcp_call_result(call, status));
     drop(s, 0);
 }
 
@@ -997,21 +995,21 @@ static void look_after_call(struct state *s)
 
     if (!call)
         return;
-    rp_mcp_call_pump(call);
-    if (rp_mcp_child_has_ended(&call->child))
+    mcp_call_pump(call);
+    if (mcp_child_has_ended(&call->child))
         finish(s);
 }
 
 /* Calls that wait for their turn send notifications, too. */
 static void tell_news(struct state *s)
 {
-    const long long now_ms = rp_mcp_now_ms();
+    const long long now_ms = mcp_now_ms();
 
     for (size_t i = 0; i < s->count && !s->write_errno; i++) {
         struct rp_mcp_call *call = s->calls[i];
         json_t *told = call->cancelled ? NULL
-                                       : rp_mcp_notifier_due(&call->news, rp_buf_text(&call->said),
-                                                             call->said.len, now_ms);
+                                       : mcp_notifier_due(&call->news, rp_buf_text(&call->said),
+                                                          call->said.len, now_ms);
 
         if (told)
             send_json(s, told);
@@ -1024,19 +1022,19 @@ static void close_down(struct state *s)
     while (s->count > 1)
         drop(s, s->count - 1);
     if (s->count)
-        rp_mcp_child_end(&s->calls[0]->child);
+        mcp_child_end(&s->calls[0]->child);
 }
 
 /* Returns how long to wait until something is to be done although nothing has come, or -1: for
  * ever. */
 static int patience_ms(const struct state *s)
 {
-    const long long now_ms = rp_mcp_now_ms();
-    int least_ms = s->count ? rp_mcp_child_wait_ms(&s->calls[0]->child) : -1;
+    const long long now_ms = mcp_now_ms();
+    int least_ms = s->count ? mcp_child_wait_ms(&s->calls[0]->child) : -1;
 
     for (size_t i = 0; i < s->count && !s->closing; i++) {
         const int ms =
-            s->calls[i]->cancelled ? -1 : rp_mcp_notifier_wait_ms(&s->calls[i]->news, now_ms);
+            s->calls[i]->cancelled ? -1 : mcp_notifier_wait_ms(&s->calls[i]->news, now_ms);
 
         if (ms >= 0 && (least_ms < 0 || ms < least_ms))
             least_ms = ms;
@@ -1068,7 +1066,7 @@ static bool can_read(int fd)
  * Serves until the other side closes in, and ends what runs then.
  * @return 0; RP_INTERRUPTED; RP_ENVIRONMENT: out cannot be written
  */
-static int rp_mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
+static int mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
 {
     struct state s = {.server = server, .reader = {.most_bytes = RP_MCP_MOST_MESSAGE_BYTES}};
     sigset_t ending;
@@ -1118,5 +1116,5 @@ int rp_cmd_mcp(int argc, char **argv)
 
     if (!rp_options_parse(RP_COMMAND_mcp, argc, argv, &options, &code))
         return code;
-    return rp_mcp_serve(&server, &err) < 0 ? rp_cli_error(&err) : RP_OK;
+    return mcp_serve(&server, &err) < 0 ? rp_cli_error(&err) : RP_OK;
 }

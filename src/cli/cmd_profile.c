@@ -340,8 +340,8 @@ static void rp_profile_session_free(struct rp_profile_session *session);
  *         kernels ended, RP_BAD_INPUT when it launched no kernel, RP_INTERRUPTED, RP_USAGE,
  * RP_ENVIRONMENT
  */
-static int rp_profile_session_run(const struct rp_profile_cli *options,
-                                  struct rp_profile_session *ret, struct rp_err *err)
+static int profile_session_run(const struct rp_profile_cli *options, struct rp_profile_session *ret,
+                               struct rp_err *err)
 {
     struct rp_profile_session session = {0};
     int rc;
@@ -372,8 +372,8 @@ static int rp_profile_session_run(const struct rp_profile_cli *options,
 }
 
 /** Writes profile.json beside the traces and moves all of them into place. */
-static int rp_profile_session_commit(struct rp_profile_session *session, const char *json,
-                                     struct rp_err *err)
+static int profile_session_commit(struct rp_profile_session *session, const char *json,
+                                  struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(session->dir.partial, "profile.json");
     int rc = rp_proc_interrupted(err);
@@ -531,13 +531,13 @@ int rp_cmd_profile(int argc, char **argv)
     if (!rp_options_parse(RP_COMMAND_profile, argc, argv, &options, &code) ||
         do_without_program(&options, &code))
         return code;
-    if (rp_profile_session_run(&options, &session, &err) < 0)
+    if (profile_session_run(&options, &session, &err) < 0)
         return rp_cli_error(&err);
     fill_report(&options, &session, &report);
     paths = rp_alloc_zero(session.store_count + 1, sizeof *paths);
     note_traces(&session, paths, &report);
     if (rp_report_profile_json(&report, &json, &err) < 0 ||
-        rp_profile_session_commit(&session, rp_buf_text(&json), &err) < 0)
+        profile_session_commit(&session, rp_buf_text(&json), &err) < 0)
         return rp_cli_error(&err);
     return print_result(&options, &session, &report, rp_buf_text(&json), &err);
 }

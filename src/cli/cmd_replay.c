@@ -117,10 +117,9 @@ static int plan_child(const struct rp_environment *env, const struct rp_replay_o
     return 0;
 }
 
-static int rp_replay_child_run(const struct rp_environment *env,
-                               const struct rp_run_options *options,
-                               const struct rp_replay_child *o, struct rp_proc_end *ret,
-                               struct rp_err *err)
+static int replay_child_run(const struct rp_environment *env, const struct rp_run_options *options,
+                            const struct rp_replay_child *o, struct rp_proc_end *ret,
+                            struct rp_err *err)
 {
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
     rp_cleanup(free_child) struct child child = {0};
@@ -148,8 +147,8 @@ static int rp_replay_child_run(const struct rp_environment *env,
 }
 
 /** On a terminal the child's standard error goes into a file first. Release it with
- * rp_replay_progress_end. */
-static struct rp_replay_progress rp_replay_progress_begin(int step_fd)
+ * replay_progress_end. */
+static struct rp_replay_progress replay_progress_begin(int step_fd)
 {
     struct rp_replay_progress watch = {.progress = rp_progress_begin(), .step_fd = step_fd};
 
@@ -196,7 +195,7 @@ static const char *words_for(uint32_t phase)
 }
 
 /** struct rp_proc calls this; context is the watch. */
-static void rp_replay_progress_look(void *context, int64_t elapsed_ns)
+static void replay_progress_look(void *context, int64_t elapsed_ns)
 {
     struct rp_replay_progress *w = context;
     struct rp_replay_at at = {0};
@@ -210,7 +209,7 @@ static void rp_replay_progress_look(void *context, int64_t elapsed_ns)
 
 /** Call it when the child has ended, in whatever way: it clears the line on the terminal, and
  * prints all that the child said. */
-static void rp_replay_progress_end(struct rp_replay_progress *w)
+static void replay_progress_end(struct rp_replay_progress *w)
 {
     rp_progress_clear(&w->progress);
     show_said(w, true);
@@ -257,7 +256,7 @@ static int replay(const struct rp_environment *env, const struct rp_run_options 
 {
     /* The child inherits this descriptor. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
-    struct rp_replay_progress watch = rp_replay_progress_begin(step_fd);
+    struct rp_replay_progress watch = replay_progress_begin(step_fd);
     int rc = 0;
 
     for (unsigned i = 0; i < MOST_STARTS && rc == 0; i++) {
@@ -269,15 +268,15 @@ static int replay(const struct rp_environment *env, const struct rp_run_options 
                                                           .step_fd = step_fd},
                                               .stdout_fd = fd,
                                               .stderr_fd = watch.stderr_fd,
-                                              .waiting = rp_replay_progress_look,
+                                              .waiting = replay_progress_look,
                                               .context = &watch,
                                               .timeout_ns = PATIENCE_NS};
 
-        rc = rp_replay_child_run(env, options, &child, ret, err);
+        rc = replay_child_run(env, options, &child, ret, err);
         if (ret->signaled || ret->status != RP_REPLAY_AGAIN)
             break;
     }
-    rp_replay_progress_end(&watch);
+    replay_progress_end(&watch);
     return rc;
 }
 
@@ -402,11 +401,11 @@ static int start(const struct rp_environment *env, const struct options *o,
                     .step_fd = attempt->step_fd},
         .stdout_fd = attempt->text_fd,
         .stderr_fd = attempt->watch->stderr_fd,
-        .waiting = rp_replay_progress_look,
+        .waiting = replay_progress_look,
         .context = attempt->watch};
-    int rc = rp_replay_child_run(env, &o->run, &child, ret, err);
+    int rc = replay_child_run(env, &o->run, &child, ret, err);
 
-    rp_replay_progress_end(attempt->watch);
+    replay_progress_end(attempt->watch);
     return rc;
 }
 
@@ -520,7 +519,7 @@ static int run(const struct rp_environment *env, const struct options *o)
     }
 
     for (unsigned i = 0; i < MOST_ATTEMPTS; i++) {
-        struct rp_replay_progress watch = rp_replay_progress_begin(step_fd);
+        struct rp_replay_progress watch = replay_progress_begin(step_fd);
 
         attempt.watch = &watch;
         attempt.last = i + 1 == MOST_ATTEMPTS;

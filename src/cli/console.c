@@ -53,8 +53,8 @@ static double share_of_all(const struct rp_activity_at *at, bool writes)
 
 /** Writes "the graph is built: 31 %, 5 s left", or "the trace is read, 3 s" as long as nobody
  * knows. */
-static void rp_activity_put(const struct rp_activity_at *at, bool writes, int64_t elapsed_ns,
-                            struct rp_buf *to)
+static void activity_put(const struct rp_activity_at *at, bool writes, int64_t elapsed_ns,
+                         struct rp_buf *to)
 {
     const double least = 0.02; /* A forecast from a smaller share would be a guess. */
     const double share = share_of_all(at, writes);
@@ -79,7 +79,7 @@ static void show(struct rp_activity *b)
     if (elapsed_ns < RP_PROGRESS_PATIENCE_S * SECOND_NS)
         return;
     pthread_mutex_lock(&b->lock);
-    rp_activity_put(&b->at, b->writes, elapsed_ns, &text);
+    activity_put(&b->at, b->writes, elapsed_ns, &text);
     rp_progress_line_show(&b->line, rp_buf_text(&text));
     pthread_mutex_unlock(&b->lock);
 }

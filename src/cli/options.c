@@ -882,7 +882,7 @@ static bool ends_group(const struct table *t, size_t at)
 }
 
 /** Writes what --help prints. */
-static void rp_options_help(enum rp_command_id command, struct rp_buf *to)
+static void options_help(enum rp_command_id command, struct rp_buf *to)
 {
     const struct table t = table_of(command);
     const size_t width = width_of(&t);
@@ -921,7 +921,7 @@ int rp_options_print_help(enum rp_command_id command)
 {
     rp_autobuf text = {0};
 
-    rp_options_help(command, &text);
+    options_help(command, &text);
     return rp_cli_help(rp_buf_text(&text));
 }
 

@@ -34,7 +34,7 @@ struct rp_counter_pass {
     size_t count;
 };
 
-/** Release it with rp_counter_plan_free. */
+/** Release it with counter_plan_free. */
 struct rp_counter_plan {
     struct rp_counter_pass *passes;
     size_t count;
@@ -249,8 +249,8 @@ static size_t unique(const struct rp_counter_request *wishes, size_t count,
  * derived counter whose inputs are not known
  * @return 0; RP_USAGE for a name that cannot be one, or a counter that no pass can hold
  */
-static int rp_counter_plan_make(const char *gfx, const struct rp_counter_request *wishes,
-                                size_t count, struct rp_counter_plan *ret, struct rp_err *err)
+static int counter_plan_make(const char *gfx, const struct rp_counter_request *wishes, size_t count,
+                             struct rp_counter_plan *ret, struct rp_err *err)
 {
     const struct rp_arch *arch = rp_arch_find(gfx);
     static const struct rp_counter_pass empty;
@@ -277,7 +277,7 @@ static int rp_counter_plan_make(const char *gfx, const struct rp_counter_request
 }
 
 /** Makes two passes of one with two or more counters, when the tracer says that it is too much. */
-static void rp_counter_plan_split(struct rp_counter_plan *plan, size_t at)
+static void counter_plan_split(struct rp_counter_plan *plan, size_t at)
 {
     struct rp_counter_pass *pass, *last;
 
@@ -292,7 +292,7 @@ static void rp_counter_plan_split(struct rp_counter_plan *plan, size_t at)
     pass->count /= 2;
 }
 
-static void rp_counter_plan_free(struct rp_counter_plan *plan)
+static void counter_plan_free(struct rp_counter_plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++) {
         for (size_t j = 0; j < plan->passes[i].count; j++)
@@ -337,8 +337,8 @@ static int plan_counters(const struct rp_profile_cli *options,
     for (size_t i = 0; i < options->counters.count; i++)
         wishes[count + i] = (struct rp_counter_request){.name = options->counters.at[i],
                                                         .group = (unsigned)(2 * MOST_NEEDS + i)};
-    return rp_counter_plan_make(traced_gpu(session), wishes, count + options->counters.count, ret,
-                                err);
+    return counter_plan_make(traced_gpu(session), wishes, count + options->counters.count, ret,
+                             err);
 }
 
 /* Reads the counters of a run with all of its processes. */
@@ -418,7 +418,7 @@ static int count_all(const struct rp_profile_cli *options, struct rp_profile_ses
         if (rc == 0 && !run.too_much)
             rc = take_pass(session, &run, err);
         else if (rc == 0 && plan->passes[i].count > 1) {
-            rp_counter_plan_split(plan, i);
+            counter_plan_split(plan, i);
             i--;
         } else if (rc == 0) {
             rp_cli_note("warning: the GPU cannot count %s", plan->passes[i].names[0]);
@@ -440,7 +440,7 @@ static int count_all(const struct rp_profile_cli *options, struct rp_profile_ses
 static int collect_counters(const struct rp_profile_cli *options,
                             struct rp_profile_session *session, struct rp_err *err)
 {
-    rp_cleanup(rp_counter_plan_free) struct rp_counter_plan plan = {0};
+    rp_cleanup(counter_plan_free) struct rp_counter_plan plan = {0};
     int rc;
 
     if (rp_device_counts(session)) { /* The base run has counted already. */

@@ -31,8 +31,8 @@
 #include "trace/rocpd.h"
 
 /** Writes the file under a temporary name beside its own. @return 0 or RP_ENVIRONMENT */
-static int rp_file_set_write(struct rp_file_set *pending, const char *path,
-                             const struct rp_buf *text, struct rp_err *err)
+static int file_set_write(struct rp_file_set *pending, const char *path, const struct rp_buf *text,
+                          struct rp_err *err)
 {
     size_t at = pending->count;
     int rc;
@@ -83,7 +83,7 @@ static int put_json(const struct rp_result_request *wish, const char *name, stru
     if (wish->folder)
         rc = rp_mkdirs(wish->folder, err);
     if (rc == 0 && path)
-        rc = wish->pending ? rp_file_set_write(wish->pending, path, json, err)
+        rc = wish->pending ? file_set_write(wish->pending, path, json, err)
                            : rp_write_file(path, rp_buf_text(json), json->len, err);
     if (rc == 0 && wish->print == RP_RESULT_JSON && text->len == 0) {
         struct rp_buf empty = *text;

@@ -124,8 +124,8 @@ static void end_word(struct reader *reader, struct rp_words *words)
 
 /** Splits words as a shell would without expanding anything.
  * @return 0 or RP_USAGE */
-static int rp_words_split(const char *text, enum rp_words_rule rule, struct rp_words *ret,
-                          struct rp_err *err)
+static int words_split(const char *text, enum rp_words_rule rule, struct rp_words *ret,
+                       struct rp_err *err)
 {
     struct reader reader = {.at = text, .rule = rule};
     rp_autowords words = {0};
@@ -189,7 +189,7 @@ size_t rp_compiler_words(const struct rp_words *words)
 }
 
 /** Removes a cache that stands in front of the compiler, because it would only keep candidates. */
-static void rp_words_drop_compiler_cache(struct rp_words *words)
+static void words_drop_compiler_cache(struct rp_words *words)
 {
     if (words->count < 2 || strcmp(rp_base_name(words->list[0]), "ccache") != 0)
         return;
@@ -203,7 +203,7 @@ bool rp_word_is_input(const char *word)
     return word[0] != '-' && word[0] != '\0';
 }
 
-static bool rp_words_have(const struct rp_words *words, const char *word)
+static bool words_have(const struct rp_words *words, const char *word)
 {
     for (size_t i = 0; i < words->count; i++)
         if (strcmp(words->list[i], word) == 0)
@@ -212,12 +212,12 @@ static bool rp_words_have(const struct rp_words *words, const char *word)
 }
 
 /** Says whether -c or a similar option is there. */
-static bool rp_words_stop_before_link(const struct rp_words *words)
+static bool words_stop_before_link(const struct rp_words *words)
 {
     static const char *const stops[] = {"-c", "-S", "-E", "-fsyntax-only", "--genco"};
 
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        if (rp_words_have(words, stops[i]))
+        if (words_have(words, stops[i]))
             return true;
     return false;
 }
@@ -243,7 +243,7 @@ char *rp_word_absolute_path(const char *directory, const char *word)
 /* --- the command ------------------------------------------------------------------------------ */
 
 /** Returns the file that the compiler is called with. */
-static inline const char *rp_compile_unit(const struct rp_compile_command *command)
+static inline const char *compile_unit(const struct rp_compile_command *command)
 {
     return command->unit ? command->unit : command->source;
 }
@@ -255,7 +255,7 @@ bool rp_compile_names_source(const struct rp_compile_command *command, const cha
     if (strcmp(word, RP_SOURCE_PLACE) == 0)
         return true;
     file = rp_word_is_input(word) ? rp_word_absolute_path(command->directory, word) : NULL;
-    return file && strcmp(file, rp_compile_unit(command)) == 0;
+    return file && strcmp(file, compile_unit(command)) == 0;
 }
 
 void rp_compile_command_free(struct rp_compile_command *command)
@@ -314,7 +314,7 @@ const char *rp_compile_command_hint(const struct rp_compile_command *command)
 /** Says whether a library that is loaded is between the source and the program. */
 static bool makes_shared(const struct rp_compile_command *command)
 {
-    return rp_words_have(&command->compiler, "-shared");
+    return words_have(&command->compiler, "-shared");
 }
 
 /** Refuses a command of which only an object file is known. */
@@ -338,7 +338,7 @@ static int refuse_object(const struct rp_compile_command *command, struct rp_err
 
 int rp_compile_command_check_program(const struct rp_compile_command *command, struct rp_err *err)
 {
-    if (rp_words_have(&command->compiler, "-fgpu-rdc"))
+    if (words_have(&command->compiler, "-fgpu-rdc"))
         return rp_fail(err, RP_USAGE,
                        "%s compiles with -fgpu-rdc: device code of several files is linked then, "
                        "and what is made of one file is not what runs; build the program without "
@@ -353,7 +353,7 @@ int rp_compile_command_check_program(const struct rp_compile_command *command, s
             "they are. Give a --build that makes the program with %s in it instead of "
             "in the library",
             command->origin, command->source, command->source);
-    if (rp_words_stop_before_link(&command->compiler))
+    if (words_stop_before_link(&command->compiler))
         return refuse_object(command, err);
     return 0;
 }
@@ -405,7 +405,7 @@ static int words_of(const json_t *entry, struct rp_words *ret, struct rp_err *er
     if (!json_is_array(arguments)) {
         if (!command)
             return rp_fail(err, RP_BAD_INPUT, "an entry has neither arguments nor command");
-        if (rp_words_split(command, RP_WORDS_QUOTES, ret, err) < 0)
+        if (words_split(command, RP_WORDS_QUOTES, ret, err) < 0)
             return rp_fail(err, RP_BAD_INPUT, "the command %.200s: quotes are not closed", command);
         return 0;
     }
@@ -459,9 +459,9 @@ static int find_in(const char *path, const char *source, struct rp_database_entr
  * @param source absolute
  * @return 1 when found, 0 when none lists it (with `path` that is RP_BAD_INPUT), negative
  */
-static int rp_compile_database_find(const char *path, const char *source,
-                                    struct rp_database_entry *ret, struct rp_words *ret_words,
-                                    struct rp_err *err)
+static int compile_database_find(const char *path, const char *source,
+                                 struct rp_database_entry *ret, struct rp_words *ret_words,
+                                 struct rp_err *err)
 {
     static const char *const places[] = {"compile_commands.json", "build/compile_commands.json"};
     rp_autofree char *folder = rp_strdup(source);
@@ -534,7 +534,7 @@ static int read_flags(struct rp_compile_command *command, const char *flags, str
 {
     rp_autowords words = {0};
 
-    if (flags && rp_words_split(flags, RP_WORDS_PLAIN, &words, err) < 0)
+    if (flags && words_split(flags, RP_WORDS_PLAIN, &words, err) < 0)
         return rp_wrap(err, "--flags");
     for (size_t i = 0; i < words.count; i++) {
         bool value = rp_compile_option_of(words.list[i])->value;
@@ -553,7 +553,7 @@ static int read_flags(struct rp_compile_command *command, const char *flags, str
         rp_words_add(&command->compiler, words.list[i]);
     if (!flags)
         rp_words_add(&command->compiler, "-O3");
-    rp_words_add(&command->compiler, rp_compile_unit(command));
+    rp_words_add(&command->compiler, compile_unit(command));
     command->guessed = !flags;
     command->origin = rp_strdup(flags ? "hipcc with --flags"
                                       : "hipcc -O3 (neither --build nor a compile_commands.json)");
@@ -565,13 +565,13 @@ static int read_database(struct rp_compile_command *command, const char *databas
                          struct rp_err *err)
 {
     struct rp_database_entry entry = {0};
-    int rc = rp_compile_database_find(database, rp_compile_unit(command), &entry,
-                                      &command->compiler, err);
+    int rc =
+        compile_database_find(database, compile_unit(command), &entry, &command->compiler, err);
 
     if (rc > 0) {
         command->origin = rp_steal(entry.path);
         command->directory = rp_steal(entry.directory);
-        rp_words_drop_compiler_cache(&command->compiler);
+        words_drop_compiler_cache(&command->compiler);
     }
     free(entry.path);
     free(entry.directory);
@@ -658,9 +658,9 @@ static int read_build(struct rp_compile_command *command, const struct rp_build_
 {
     rp_autowords words = {0};
 
-    if (rp_words_split(choice->build, RP_WORDS_PLAIN, &words, err) < 0)
+    if (words_split(choice->build, RP_WORDS_PLAIN, &words, err) < 0)
         return rp_wrap(err, "--build");
-    rp_words_drop_compiler_cache(&words);
+    words_drop_compiler_cache(&words);
     if (words.count == 0)
         return rp_fail(err, RP_USAGE, "--build is empty");
     if (!rp_compiler_words(&words)) {

@@ -32,8 +32,7 @@ RP_DEFINE_CLEANUP(json_t, json_decref)
  * @param text file with the other text; absolute
  * @return 0 with its path, owned by the caller
  */
-static int rp_overlay_write(const char *header, const char *text, char **ret_path,
-                            struct rp_err *err)
+static int overlay_write(const char *header, const char *text, char **ret_path, struct rp_err *err)
 {
     /* "LLVM: RedirectingFileSystem" reads YAML, of which JSON is a part. */
     rp_cleanup(rp_cleanup_json_decref) json_t *root =
@@ -75,7 +74,7 @@ static void add_replaced(struct rp_words *words, const char *word, const char *s
     rp_words_add(words, rp_buf_text(&text));
 }
 
-static void rp_words_addf(struct rp_words *words, const char *fmt, ...)
+static void words_addf(struct rp_words *words, const char *fmt, ...)
 {
     rp_autobuf text = {0};
     va_list ap;
@@ -91,7 +90,7 @@ static void rp_words_addf(struct rp_words *words, const char *fmt, ...)
 static void add_places(const struct rp_compile_command *command, struct rp_words *words)
 {
     if (command->directory)
-        rp_words_addf(words, "-working-directory=%s", command->directory);
+        words_addf(words, "-working-directory=%s", command->directory);
     if (command->unit) /* The file stays where it is. */
         return;
     rp_words_add(words, "-iquote");
@@ -133,7 +132,7 @@ static void add_device(enum rp_compile_what what, const char *source, const char
                        const char *arch, struct rp_words *words)
 {
     rp_words_add(words, "--cuda-device-only"); /* hipcc of every version knows this option. */
-    rp_words_addf(words, "--offload-arch=%s", arch);
+    words_addf(words, "--offload-arch=%s", arch);
     if (what == RP_COMPILE_DEVICE) {
         rp_words_add(words, "--no-gpu-bundle-output");
         rp_words_add(words, "-o");
@@ -154,7 +153,7 @@ static void add_device(enum rp_compile_what what, const char *source, const char
         rp_words_add(words, "-Xclang");
         rp_words_add(words, "-ast-dump=json");
         rp_words_add(words, "-Xclang");
-        rp_words_addf(words, "-ast-dump-filter=%s", output);
+        words_addf(words, "-ast-dump-filter=%s", output);
     }
     rp_words_add(words, source);
 }
@@ -165,9 +164,9 @@ static void add_device(enum rp_compile_what what, const char *source, const char
  * @param user the user's words
  * @param words the arguments; empty afterwards
  */
-static int rp_compile_argv_finish(const struct rp_compile_command *command,
-                                  const struct rp_words *user, struct rp_words *words,
-                                  char ***ret_argv, struct rp_err *err)
+static int compile_argv_finish(const struct rp_compile_command *command,
+                               const struct rp_words *user, struct rp_words *words,
+                               char ***ret_argv, struct rp_err *err)
 {
     const char *named = user->list[0];
     rp_autofree char *path = NULL;
@@ -197,9 +196,9 @@ static int add_overlay(const struct rp_compile_command *command, const char *sou
 
     if (!command->unit || strcmp(text, command->source) == 0)
         return 0;
-    rc = rp_overlay_write(command->source, text, &path, err);
+    rc = overlay_write(command->source, text, &path, err);
     if (rc == 0)
-        rp_words_addf(words, "-ivfsoverlay%s", path);
+        words_addf(words, "-ivfsoverlay%s", path);
     return rc;
 }
 
@@ -237,7 +236,7 @@ int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_wh
     } else {
         add_device(what, input, file, arch, &words);
     }
-    return rp_compile_argv_finish(command, &command->compiler, &words, ret_argv, err);
+    return compile_argv_finish(command, &command->compiler, &words, ret_argv, err);
 }
 
 void rp_compile_argv_free(char ***argv)

@@ -31,7 +31,7 @@ void rp_captures_free(struct rp_captures *captures)
 }
 
 /** Quotes a text so that a regular expression finds it as it is. The caller frees it. */
-static char *rp_regex_escape(const char *text)
+static char *regex_escape(const char *text)
 {
     rp_autobuf out = {0};
 
@@ -57,7 +57,7 @@ static enum rp_code failure_code(const struct rp_proc_end *end)
 static int isolate(const struct rp_child_context *m, const char *program, const char *name,
                    const char *output, struct rp_err *err)
 {
-    rp_autofree char *quoted = rp_regex_escape(name);
+    rp_autofree char *quoted = regex_escape(name);
     rp_autofree char *regex = rp_format("^%s$", quoted);
     rp_autofree char *most = rp_format("%u", m->most_geometries);
     rp_autofree char *log = rp_path_join(m->folder, "isolate.log");
@@ -393,7 +393,7 @@ static char *in_words(const char *reason)
 
 /** Reads what `replay compare --json` has printed.
  * @return 0 or RP_BAD_INPUT */
-static int rp_compared_read(const char *text, struct rp_compared *ret, struct rp_err *err)
+static int compared_read(const char *text, struct rp_compared *ret, struct rp_err *err)
 {
     struct rp_compared compared = {.json = json_loads(text, JSON_REJECT_DUPLICATES, NULL)};
     const char *reason = json_string_value(json_object_get(compared.json, "reason"));
@@ -498,7 +498,7 @@ int rp_compare(const struct rp_child_context *measure, const struct rp_captured 
     text = rp_read_text(out, MOST_JSON);
     if (end.signaled || end.timed_out || end.status > 1 || !text || !*text)
         return read_failure(&end, messages, before, after, ret, err);
-    return rp_compared_read(text, ret, err);
+    return compared_read(text, ret, err);
 }
 
 /* --- all geometries ------------------------------------------------------------------------ */

@@ -101,10 +101,10 @@ static char *why_not(const struct rp_proc_end *end, const char *output, const ch
     return text;
 }
 
-static int rp_measure_run_command(const struct rp_measure_context *ev,
-                                  const struct rp_command *command, int64_t timeout_ns,
-                                  const struct rp_proc_limits *limits, const char *log,
-                                  struct rp_proc_end *ret, struct rp_err *err);
+static int measure_run_command(const struct rp_measure_context *ev,
+                               const struct rp_command *command, int64_t timeout_ns,
+                               const struct rp_proc_limits *limits, const char *log,
+                               struct rp_proc_end *ret, struct rp_err *err);
 
 /** A killed compiler's files are removed with the worker's folder. A setting of the command itself
  * takes precedence. */
@@ -129,7 +129,7 @@ static int run_build(const struct rp_measure_context *ev, const struct rp_evalua
     for (size_t i = 0; i < count; i++)
         env[1 + i] = r->build.env[i];
     command.env = env;
-    rc = rp_measure_run_command(ev, &command, r->build_timeout_ns, &limits, log, ret, err);
+    rc = measure_run_command(ev, &command, r->build_timeout_ns, &limits, log, ret, err);
     rp_remove_tree(temporary);
     return rc;
 }
@@ -167,9 +167,9 @@ static int build(const struct rp_measure_context *ev, const struct rp_evaluation
  * @param ret its outcome becomes NOT_BUILT when there is no program then; build times are added
  * @return as rp_measure_config
  */
-static int rp_build_program_once(const struct rp_measure_context *ev,
-                                 const struct rp_evaluation_request *r, struct rp_evaluation *e,
-                                 struct rp_err *err)
+static int build_program_once(const struct rp_measure_context *ev,
+                              const struct rp_evaluation_request *r, struct rp_evaluation *e,
+                              struct rp_err *err)
 {
     rp_autofree char *stamp = rp_format("%s.built", r->build_output);
     rp_autoclose int locked = -1;
@@ -268,9 +268,8 @@ static char *why_not_whole(const struct sum *sum)
  * @param ret_failed launches of it failed
  * @return 0; RP_ENVIRONMENT: it ran on another device than this one; RP_BAD_INPUT
  */
-static int rp_objective_of_dispatches(const struct rp_run *run, enum rp_device device,
-                                      double *ret_ns, char **ret_why, bool *ret_failed,
-                                      struct rp_err *err)
+static int objective_of_dispatches(const struct rp_run *run, enum rp_device device, double *ret_ns,
+                                   char **ret_why, bool *ret_failed, struct rp_err *err)
 {
     struct sum sum = {0};
     int rc = 0;
@@ -304,8 +303,7 @@ static int rp_objective_of_dispatches(const struct rp_run *run, enum rp_device d
  * @param ret_why owned by the caller; NULL: none is known to have failed
  * @return 0; RP_BAD_INPUT: the records cannot be read; RP_ENVIRONMENT
  */
-static int rp_objective_failed_launches(const struct rp_run *run, char **ret_why,
-                                        struct rp_err *err)
+static int objective_failed_launches(const struct rp_run *run, char **ret_why, struct rp_err *err)
 {
     struct sum sum = {0};
     int rc = 0;
@@ -498,8 +496,8 @@ static char *take_number(const char *word, double unit_ns, double *ret_ns)
  * @param ret_why why there is none, owned by the caller; NULL: there is one
  * @return 0, RP_ENVIRONMENT
  */
-static int rp_objective_of_output(const char *path, const char *pattern, double unit_ns,
-                                  double *ret_ns, char **ret_why, struct rp_err *err)
+static int objective_of_output(const char *path, const char *pattern, double unit_ns,
+                               double *ret_ns, char **ret_why, struct rp_err *err)
 {
     rp_autofree char *text = rp_read_text(path, MOST_OUTPUT);
     rp_autofree char *word = NULL;
@@ -539,10 +537,10 @@ enum { MOST_PRINTED = 64 << 20 };
 
 /** Runs a command that is part of it but is not timed. Its output goes to log.
  * @return as rp_proc_run */
-static int rp_measure_run_command(const struct rp_measure_context *ev,
-                                  const struct rp_command *command, int64_t timeout_ns,
-                                  const struct rp_proc_limits *limits, const char *log,
-                                  struct rp_proc_end *ret, struct rp_err *err)
+static int measure_run_command(const struct rp_measure_context *ev,
+                               const struct rp_command *command, int64_t timeout_ns,
+                               const struct rp_proc_limits *limits, const char *log,
+                               struct rp_proc_end *ret, struct rp_err *err)
 {
     const struct rp_child child = {.argv = (const char *const *)(uintptr_t)command->argv,
                                    .env = command->env,
@@ -679,7 +677,7 @@ static int check(const struct attempt *a, struct rp_evaluation *e, struct rp_err
     struct rp_proc_end end = {0};
     int rc;
 
-    rc = rp_measure_run_command(a->ev, &command, r->timeout_ns, &limits, log, &end, err);
+    rc = measure_run_command(a->ev, &command, r->timeout_ns, &limits, log, &end, err);
     if (rc < 0)
         return rp_wrap(err, "the check");
     if (!end.signaled && !end.timed_out && !end.over_memory && end.status == 0)
@@ -697,9 +695,9 @@ static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp
     int rc = 0;
 
     if (r->objective == RP_OBJECTIVE_DISPATCH)
-        rc = rp_objective_of_dispatches(&a->run, a->ev->options->device, &ns, &why, &failed, err);
+        rc = objective_of_dispatches(&a->run, a->ev->options->device, &ns, &why, &failed, err);
     else if (r->objective == RP_OBJECTIVE_OUTPUT)
-        rc = rp_objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
+        rc = objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
     if (rc < 0)
         return rc;
     /* The message may be that of a kernel that faults. */
@@ -746,7 +744,7 @@ static int judge_launches(const struct attempt *a, struct rp_evaluation *e, stru
 {
     struct rp_err unread = RP_ERR_INIT;
     char *why = NULL;
-    int rc = rp_objective_failed_launches(&a->run, &why, &unread);
+    int rc = objective_failed_launches(&a->run, &why, &unread);
 
     if (rc == -RP_BAD_INPUT) /* Nothing is known, as in a run without records. */
         return 0;
@@ -795,7 +793,7 @@ int rp_measure_config(const struct rp_measure_context *ev, const struct rp_evalu
 
     e.runtimes_ns = rp_alloc_zero(r->samples + 1, sizeof *e.runtimes_ns);
     if (r->build.argv)
-        rc = rp_build_program_once(ev, r, &e, err);
+        rc = build_program_once(ev, r, &e, err);
     for (unsigned i = 0; rc == 0 && e.outcome == RP_EVALUATION_OK && i < r->warmups + r->samples;
          i++)
         rc = run_once(ev, r, i, &e, err);

@@ -268,8 +268,8 @@ static bool is_in(struct rp_store *const *run, size_t count, const struct rp_sto
  * @param run the traces of the graph; the others may be the same command again for other counters
  * @return 0; RP_BAD_INPUT names two of @p run of which not even the command is known
  */
-static int rp_warn_of_other_runs(const struct rp_inputs *in, struct rp_store *const *run,
-                                 size_t run_count, struct rp_err *err)
+static int warn_of_other_runs(const struct rp_inputs *in, struct rp_store *const *run,
+                              size_t run_count, struct rp_err *err)
 {
     rp_autofree struct rp_lifetime *lives = calloc(in->store_count + 1, sizeof *lives);
     rp_autofree bool *of_run = calloc(in->store_count + 1, sizeof *of_run);
@@ -340,7 +340,7 @@ static int make_all(struct rp_inputs *in, struct rp_store **run, size_t run_coun
                     struct rp_err *err)
 {
     struct rp_inputs of_run;
-    int rc = rp_warn_of_other_runs(in, run, run_count, err);
+    int rc = warn_of_other_runs(in, run, run_count, err);
 
     ret->has_dag = in->store_count && wish->dag;
     if (rc == 0 && ret->has_dag)

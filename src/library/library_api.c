@@ -21,7 +21,7 @@ struct rp_c_locale {
 
 /** Writes the error to the caller's struct, which may be NULL.
  * @return -err->code */
-static int rp_run_failed(const struct rp_err *err, struct rocm_perf_error *ret)
+static int run_failed(const struct rp_err *err, struct rocm_perf_error *ret)
 {
     _Static_assert(sizeof ret->text == sizeof err->text, "every message fits");
     if (ret) {
@@ -31,7 +31,7 @@ static int rp_run_failed(const struct rp_err *err, struct rocm_perf_error *ret)
     return -(int)err->code;
 }
 
-static struct rp_c_locale rp_c_locale_begin(void)
+static struct rp_c_locale c_locale_begin(void)
 {
     struct rp_c_locale ret = {.own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
 
@@ -40,7 +40,7 @@ static struct rp_c_locale rp_c_locale_begin(void)
     return ret;
 }
 
-static void rp_c_locale_end(struct rp_c_locale *plain)
+static void c_locale_end(struct rp_c_locale *plain)
 {
     if (!plain->own)
         return;
@@ -82,7 +82,7 @@ void rocm_perf_close(struct rocm_perf *run)
 int rocm_perf_open(const char *const *paths, size_t count, struct rocm_perf **ret,
                    struct rocm_perf_error *error)
 {
-    rp_cleanup(rp_c_locale_end) struct rp_c_locale plain = rp_c_locale_begin();
+    rp_cleanup(c_locale_end) struct rp_c_locale plain = c_locale_begin();
     struct rp_err err = RP_ERR_INIT;
     struct rocm_perf *run;
     int rc = 0;
@@ -95,17 +95,17 @@ int rocm_perf_open(const char *const *paths, size_t count, struct rocm_perf **re
         if (!paths[i])
             rc = rp_fail(&err, RP_USAGE, "rocm_perf_open: path %zu of %zu is NULL", i, count);
     if (rc < 0)
-        return rp_run_failed(&err, error);
+        return run_failed(&err, error);
     run = calloc(1, sizeof *run);
     if (!run || !plain.own) {
         free(run);
         rp_out_of_memory(&err);
-        return rp_run_failed(&err, error);
+        return run_failed(&err, error);
     }
     run->in.notes = (struct rp_note_sink){.put = keep_note, .ctx = run};
     if (rp_inputs_open((char *const *)paths, count, &run->in, &err) < 0) {
         rocm_perf_close(run);
-        return rp_run_failed(&err, error);
+        return run_failed(&err, error);
     }
     *ret = run;
     return 0;
@@ -123,7 +123,7 @@ int rocm_perf_set_arch(struct rocm_perf *run, const char *arch, struct rocm_perf
     else if (rp_roofline_check_arch(arch, &err) == 0 && !(copy = strdup(arch)))
         rp_out_of_memory(&err);
     if (!copy)
-        return rp_run_failed(&err, error);
+        return run_failed(&err, error);
     free(run->arch);
     run->arch = copy;
     return 0;
@@ -200,7 +200,7 @@ static int join_kernels(struct rocm_perf *run, struct rp_err *err)
 
 int rocm_perf_analyze(struct rocm_perf *run, struct rocm_perf_error *error)
 {
-    rp_cleanup(rp_c_locale_end) struct rp_c_locale plain = rp_c_locale_begin();
+    rp_cleanup(c_locale_end) struct rp_c_locale plain = c_locale_begin();
     const struct rp_roofline_options roof = {.arch = run ? run->arch : NULL};
     const struct rp_analysis_request wish = {.dag = true, .ranking = true, .roof = &roof};
     struct rp_err err = RP_ERR_INIT;
@@ -208,7 +208,7 @@ int rocm_perf_analyze(struct rocm_perf *run, struct rocm_perf_error *error)
 
     if (!run) {
         rp_fail(&err, RP_USAGE, "rocm_perf_analyze: run is NULL");
-        return rp_run_failed(&err, error);
+        return run_failed(&err, error);
     }
     if (run->state == RP_RUN_ANALYSED)
         return 0;
@@ -224,7 +224,7 @@ int rocm_perf_analyze(struct rocm_perf *run, struct rocm_perf_error *error)
         rc = join_kernels(run, &err);
     run->state = rc == 0 ? RP_RUN_ANALYSED : RP_RUN_FAILED;
     if (rc < 0)
-        return rp_run_failed(&err, error);
+        return run_failed(&err, error);
     run->origin = rp_origin_of(run->in.stores, run->in.store_count);
     return 0;
 }
@@ -527,7 +527,7 @@ static int put_json(const struct rocm_perf *run, enum rocm_perf_json which, stru
 int rocm_perf_json(const struct rocm_perf *run, enum rocm_perf_json which, char **ret,
                    struct rocm_perf_error *error)
 {
-    rp_cleanup(rp_c_locale_end) struct rp_c_locale plain = rp_c_locale_begin();
+    rp_cleanup(c_locale_end) struct rp_c_locale plain = c_locale_begin();
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf json = {0};
     char *text = NULL;
@@ -540,7 +540,7 @@ int rocm_perf_json(const struct rocm_perf *run, enum rocm_perf_json which, char 
     if (rc == 0 && !text)
         rc = rp_out_of_memory(&err);
     if (rc < 0)
-        return rp_run_failed(&err, error);
+        return run_failed(&err, error);
     *ret = text;
     return 0;
 }

@@ -157,8 +157,7 @@ static int refuse(struct rp_store *a, struct rp_store *b, const char *guid, stru
  * (analyze/dag_graph.h).
  * @return 0; RP_BAD_INPUT names both files
  */
-static int rp_refuse_duplicate_inputs(struct rp_store *const *stores, size_t count,
-                                      struct rp_err *err)
+static int refuse_duplicate_inputs(struct rp_store *const *stores, size_t count, struct rp_err *err)
 {
     rp_autofree struct rp_lifetime *lives = calloc(count + 1, sizeof *lives);
 
@@ -777,7 +776,7 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
     int rc = join_counters(in, err);
 
     if (rc == 0)
-        rc = rp_refuse_duplicate_inputs(in->stores, in->store_count, err);
+        rc = refuse_duplicate_inputs(in->stores, in->store_count, err);
     if (rc == 0)
         rc = rp_store_tell_apart(in->stores, in->store_count, NULL, err);
     return rc < 0 ? rc : rp_thread_traces_name(&in->waves, in->stores, in->store_count, err);

@@ -248,7 +248,7 @@ int rp_ast_read(const char *json, size_t bytes, const struct rp_ast_file *file, 
 }
 
 /** Returns the declarations, in the order of the text. */
-static const struct rp_ast_node *rp_ast_roots(const struct rp_ast *ast, size_t *ret_count)
+static const struct rp_ast_node *ast_roots(const struct rp_ast *ast, size_t *ret_count)
 {
     *ret_count = ast->count;
     return ast->roots;
@@ -436,7 +436,7 @@ int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *tex
     struct search search = {.symbol = symbol};
     struct rp_kernel_found found = {0};
     size_t count;
-    const struct rp_ast_node *roots = rp_ast_roots(ast, &count), *outer;
+    const struct rp_ast_node *roots = ast_roots(ast, &count), *outer;
 
     for (size_t i = 0; i < count; i++) {
         search_symbol(&search, &roots[i]);

@@ -266,7 +266,7 @@ static const char *word_in(const struct rp_guard_macros *macros, const struct rp
 }
 
 /** Reads all lines that define macros, also those that the compiler skips. */
-static void rp_guard_macros_find(const char *text, size_t bytes, struct rp_guard_macros *ret)
+static void guard_macros_find(const char *text, size_t bytes, struct rp_guard_macros *ret)
 {
     struct rp_guard_macros macros = {0};
     bool grown = true;
@@ -289,7 +289,7 @@ static void rp_guard_macros_find(const char *text, size_t bytes, struct rp_guard
     *ret = macros;
 }
 
-static void rp_guard_macros_free(struct rp_guard_macros *macros)
+static void guard_macros_free(struct rp_guard_macros *macros)
 {
     for (size_t i = 0; i < macros->count; i++)
         free(macros->list[i].name);
@@ -426,12 +426,12 @@ static int check_words(const struct pair *pair, struct rp_err *err)
 #include "optimize/counted_words.def"
 #undef RP_GUARD_WORD
     };
-    rp_cleanup(rp_guard_macros_free) struct rp_guard_macros macros = {0};
+    rp_cleanup(guard_macros_free) struct rp_guard_macros macros = {0};
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && i < sizeof words / sizeof *words; i++)
         rc = check_word(pair, words[i], NULL, err);
-    rp_guard_macros_find(pair->source->text, pair->source->bytes, &macros);
+    guard_macros_find(pair->source->text, pair->source->bytes, &macros);
     for (size_t i = 0; rc == 0 && i < macros.count; i++)
         if (macros.list[i].word)
             rc = check_word(pair, macros.list[i].name, macros.list[i].word, err);

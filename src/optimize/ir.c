@@ -31,7 +31,7 @@ RP_DEFINE_CLEANUP(struct rp_ir, rp_ir_free)
 
 /** Takes the next line from a span.
  * @return whether there was one */
-static bool rp_ir_line(struct rp_ir_span *rest, struct rp_ir_span *ret)
+static bool ir_line(struct rp_ir_span *rest, struct rp_ir_span *ret)
 {
     const char *end = rest->bytes ? memchr(rest->at, '\n', rest->bytes) : NULL;
     size_t bytes = end ? (size_t)(end - rest->at) : rest->bytes;
@@ -44,18 +44,18 @@ static bool rp_ir_line(struct rp_ir_span *rest, struct rp_ir_span *ret)
     return true;
 }
 
-static bool rp_ir_begins(struct rp_ir_span span, const char *with)
+static bool ir_begins(struct rp_ir_span span, const char *with)
 {
     return span.bytes >= strlen(with) && memcmp(span.at, with, strlen(with)) == 0;
 }
 
 /** Says whether a text stands in a span. */
-static bool rp_ir_has(struct rp_ir_span span, const char *text)
+static bool ir_has(struct rp_ir_span span, const char *text)
 {
     return span.bytes && memmem(span.at, span.bytes, text, strlen(text));
 }
 
-static bool rp_ir_is(struct rp_ir_span span, const char *text)
+static bool ir_is(struct rp_ir_span span, const char *text)
 {
     return span.bytes == strlen(text) && memcmp(span.at, text, span.bytes) == 0;
 }
@@ -75,7 +75,7 @@ static bool is_name_byte(char c)
  * Reads the name that begins at a sigil (@ or %), without it and without quotes.
  * @return its bytes in the text with all of these; 0: no name begins there
  */
-static size_t rp_ir_name(struct rp_ir_span at, struct rp_ir_span *ret)
+static size_t ir_name(struct rp_ir_span at, struct rp_ir_span *ret)
 {
     size_t length = 0;
 
@@ -95,7 +95,7 @@ static size_t rp_ir_name(struct rp_ir_span at, struct rp_ir_span *ret)
 
 /** Finds the name, with @ or %, that is called in a line or a head: a ( follows it. *ret_sigil is 0
  * when there is none. */
-static struct rp_ir_span rp_ir_called(struct rp_ir_span line, char *ret_sigil)
+static struct rp_ir_span ir_called(struct rp_ir_span line, char *ret_sigil)
 {
     *ret_sigil = 0;
     for (size_t i = 0; i < line.bytes; i++) {
@@ -104,7 +104,7 @@ static struct rp_ir_span rp_ir_called(struct rp_ir_span line, char *ret_sigil)
 
         if (line.at[i] != '@' && line.at[i] != '%')
             continue;
-        length = rp_ir_name(from(line, i), &name);
+        length = ir_name(from(line, i), &name);
         if (length && i + length < line.bytes && line.at[i + length] == '(') {
             *ret_sigil = line.at[i];
             return name;
@@ -129,7 +129,7 @@ static int64_t number_at(struct rp_ir_span span)
 }
 
 /** Returns the number behind the first occurrence. */
-static int64_t rp_ir_field(struct rp_ir_span span, const char *behind)
+static int64_t ir_field(struct rp_ir_span span, const char *behind)
 {
     const char *found = span.bytes ? memmem(span.at, span.bytes, behind, strlen(behind)) : NULL;
 
@@ -137,7 +137,7 @@ static int64_t rp_ir_field(struct rp_ir_span span, const char *behind)
 }
 
 /** Returns the number behind the last occurrence of a text, `!dbg !`; -1: it is not there. */
-static int64_t rp_ir_number(struct rp_ir_span span, const char *behind)
+static int64_t ir_number(struct rp_ir_span span, const char *behind)
 {
     int64_t number = -1;
 
@@ -181,20 +181,20 @@ static const struct rp_ir_function *rp_ir_function(const struct rp_ir *ir, struc
                : NULL;
 }
 
-static bool rp_ir_is_constant(const struct rp_ir *ir, struct rp_ir_span name)
+static bool ir_is_constant(const struct rp_ir *ir, struct rp_ir_span name)
 {
     return ir->constant_count &&
            bsearch(&name, ir->constants, ir->constant_count, sizeof name, by_text);
 }
 
 /** The span is empty when there is none. */
-static struct rp_ir_span rp_ir_metadata(const struct rp_ir *ir, int64_t number)
+static struct rp_ir_span ir_metadata(const struct rp_ir *ir, int64_t number)
 {
     return number >= 0 && (uint64_t)number < ir->metadata_count ? ir->metadata[number]
                                                                 : (struct rp_ir_span){ir->text, 0};
 }
 
-static struct rp_ir_span rp_ir_attributes(const struct rp_ir *ir, int64_t number)
+static struct rp_ir_span ir_attributes(const struct rp_ir *ir, int64_t number)
 {
     return number >= 0 && (uint64_t)number < ir->attribute_count ? ir->attributes[number]
                                                                  : (struct rp_ir_span){ir->text, 0};
@@ -208,7 +208,7 @@ static struct rp_ir_span read_body(struct rp_ir_span *rest)
     struct rp_ir_span body = *rest, line;
 
     body.bytes = 0;
-    while (rp_ir_line(rest, &line) && !rp_ir_is(line, "}"))
+    while (ir_line(rest, &line) && !ir_is(line, "}"))
         body.bytes = (size_t)(line.at + line.bytes - body.at);
     return body;
 }
@@ -218,7 +218,7 @@ static struct rp_ir_span read_body(struct rp_ir_span *rest)
 static void put(struct rp_ir_span *list, size_t most, size_t *count, struct rp_ir_span line,
                 const char *behind)
 {
-    int64_t number = rp_ir_field(line, behind);
+    int64_t number = ir_field(line, behind);
     const char *equals = memmem(line.at, line.bytes, " = ", 3);
 
     if (number < 0 || (uint64_t)number >= most || !equals)
@@ -233,7 +233,7 @@ static void add_variable(struct rp_ir *ir, struct rp_ir_span line)
 {
     struct rp_ir_span name;
 
-    if (rp_ir_name(line, &name) && rp_ir_has(line, " constant "))
+    if (ir_name(line, &name) && ir_has(line, " constant "))
         ir->constants[ir->constant_count++] = name;
 }
 
@@ -241,21 +241,21 @@ static void read_lines(struct rp_ir *ir, struct rp_ir_span rest, size_t lines)
 {
     struct rp_ir_span line;
 
-    while (rp_ir_line(&rest, &line)) {
-        bool defined = rp_ir_begins(line, "define ");
+    while (ir_line(&rest, &line)) {
+        bool defined = ir_begins(line, "define ");
 
-        if (defined || rp_ir_begins(line, "declare ")) {
+        if (defined || ir_begins(line, "declare ")) {
             struct rp_ir_function *function = &ir->functions[ir->function_count++];
             char sigil;
 
-            *function = (struct rp_ir_function){.name = rp_ir_called(line, &sigil), .head = line};
+            *function = (struct rp_ir_function){.name = ir_called(line, &sigil), .head = line};
             if (defined)
                 function->body = read_body(&rest);
-        } else if (rp_ir_begins(line, "!")) {
+        } else if (ir_begins(line, "!")) {
             put(ir->metadata, lines, &ir->metadata_count, line, "!");
-        } else if (rp_ir_begins(line, "attributes #")) {
+        } else if (ir_begins(line, "attributes #")) {
             put(ir->attributes, lines, &ir->attribute_count, line, "#");
-        } else if (rp_ir_begins(line, "@")) {
+        } else if (ir_begins(line, "@")) {
             add_variable(ir, line);
         }
     }
@@ -278,7 +278,7 @@ int rp_ir_read(const char *text, size_t bytes, struct rp_ir **ret, struct rp_err
         memcpy(ir->text, text, bytes);
     ir->text[bytes] = '\0';
     rest = (struct rp_ir_span){ir->text, bytes};
-    while (rp_ir_line(&rest, &line))
+    while (ir_line(&rest, &line))
         lines++;
     ir->functions = rp_alloc_zero(lines, sizeof *ir->functions);
     ir->metadata = rp_alloc_zero(lines, sizeof *ir->metadata);
@@ -334,13 +334,13 @@ static enum rp_known_function_effect effect_of(struct rp_ir_span symbol)
 /** The compiler says of its own functions what they do. */
 static enum cause intrinsic(const struct walk *walk, const struct rp_ir_function *function)
 {
-    struct rp_ir_span attributes = rp_ir_attributes(walk->ir, rp_ir_number(function->head, " #"));
+    struct rp_ir_span attributes = ir_attributes(walk->ir, ir_number(function->head, " #"));
 
-    if (rp_ir_has(attributes, "convergent"))
+    if (ir_has(attributes, "convergent"))
         return LANES;
-    if (rp_ir_has(function->name, "atomic"))
+    if (ir_has(function->name, "atomic"))
         return ATOMIC;
-    return rp_ir_has(attributes, "memory(none)") || rp_ir_has(attributes, "memory(argmem: read)")
+    return ir_has(attributes, "memory(none)") || ir_has(attributes, "memory(argmem: read)")
                ? NONE
                : UNKNOWN;
 }
@@ -356,7 +356,7 @@ static enum cause declared(struct walk *walk, const struct rp_ir_function *funct
         return NONE;
     if (effect == RP_KNOWN_FUNCTION_SYNC || effect == RP_KNOWN_FUNCTION_LANES)
         return LANES;
-    return function && rp_ir_begins(name, "llvm.") ? intrinsic(walk, function) : UNKNOWN;
+    return function && ir_begins(name, "llvm.") ? intrinsic(walk, function) : UNKNOWN;
 }
 
 /** Removes `%5 = ` and the like, which do not matter. */
@@ -369,11 +369,11 @@ static struct rp_ir_span instruction(struct rp_ir_span line)
     while (at < line.bytes && line.at[at] == ' ')
         at++;
     line = (struct rp_ir_span){line.at + at, line.bytes - at};
-    length = rp_ir_begins(line, "%") ? rp_ir_name(line, &name) : 0;
+    length = ir_begins(line, "%") ? ir_name(line, &name) : 0;
     if (length && length + 3 <= line.bytes && memcmp(line.at + length, " = ", 3) == 0)
         line = (struct rp_ir_span){line.at + length + 3, line.bytes - length - 3};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (rp_ir_begins(line, words[i]))
+        if (ir_begins(line, words[i]))
             return (struct rp_ir_span){line.at + strlen(words[i]), line.bytes - strlen(words[i])};
     return line;
 }
@@ -384,9 +384,8 @@ static bool has_lasting(const struct rp_ir *ir, struct rp_ir_span line)
     for (size_t i = 0; i + 1 < line.bytes; i++) {
         struct rp_ir_span name;
 
-        if (line.at[i] == '@' &&
-            rp_ir_name((struct rp_ir_span){line.at + i, line.bytes - i}, &name) &&
-            rp_ir_begins(name, "_ZZ") && !rp_ir_is_constant(ir, name) && !rp_ir_function(ir, name))
+        if (line.at[i] == '@' && ir_name((struct rp_ir_span){line.at + i, line.bytes - i}, &name) &&
+            ir_begins(name, "_ZZ") && !ir_is_constant(ir, name) && !rp_ir_function(ir, name))
             return true;
     }
     return false;
@@ -399,12 +398,12 @@ static enum cause call(struct walk *walk, struct rp_ir_span line, struct rp_ir_s
     struct rp_ir_span name;
     char sigil;
 
-    if (rp_ir_has(line, " asm "))
+    if (ir_has(line, " asm "))
         return ASSEMBLY;
-    name = rp_ir_called(line, &sigil);
+    name = ir_called(line, &sigil);
     if (sigil != '@')
         return POINTER;
-    if (rp_ir_begins(name, "llvm.mem") && rp_ir_has(line, "i1 true)"))
+    if (ir_begins(name, "llvm.mem") && ir_has(line, "i1 true)"))
         return VOLATILE;
     *ret_callee = name;
     return follow(walk, name);
@@ -428,11 +427,10 @@ static enum cause judge(struct walk *walk, struct rp_ir_span line, struct rp_ir_
     *ret_callee = (struct rp_ir_span){line.at, 0};
     line = instruction(line);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rp_ir_begins(line, rows[i].begins))
+        if (ir_begins(line, rows[i].begins))
             return rows[i].cause;
-    return rp_ir_begins(line, "call ") || rp_ir_begins(line, "invoke ")
-               ? call(walk, line, ret_callee)
-               : NONE;
+    return ir_begins(line, "call ") || ir_begins(line, "invoke ") ? call(walk, line, ret_callee)
+                                                                  : NONE;
 }
 
 /** Finds what calling a function does. */
@@ -453,7 +451,7 @@ static enum cause follow(struct walk *walk, struct rp_ir_span name)
     *state = ENTERED;
     walk->depth++;
     rest = function->body;
-    while (cause == NONE && rp_ir_line(&rest, &line)) {
+    while (cause == NONE && ir_line(&rest, &line)) {
         cause = judge(walk, line, &callee);
         if (cause == NONE && has_lasting(walk->ir, line))
             cause = LASTING;
@@ -487,12 +485,11 @@ static const struct rp_ir_function *definition(const struct rp_ir *ir, const cha
 static bool is_in(const struct rp_ir *ir, struct rp_ir_span line, int64_t file,
                   const struct rp_ir_range *part)
 {
-    struct rp_ir_span place = rp_ir_metadata(ir, rp_ir_number(line, "!dbg !"));
-    struct rp_ir_span scope = rp_ir_metadata(ir, rp_ir_field(place, "scope: !"));
-    int64_t row = rp_ir_field(place, "line: "), column = rp_ir_field(place, "column: ");
+    struct rp_ir_span place = ir_metadata(ir, ir_number(line, "!dbg !"));
+    struct rp_ir_span scope = ir_metadata(ir, ir_field(place, "scope: !"));
+    int64_t row = ir_field(place, "line: "), column = ir_field(place, "column: ");
 
-    if (file < 0 || row <= 0 || rp_ir_has(place, "inlinedAt") ||
-        rp_ir_field(scope, "file: !") != file)
+    if (file < 0 || row <= 0 || ir_has(place, "inlinedAt") || ir_field(scope, "file: !") != file)
         return true;
     if (row < part->first_line || row > part->last_line)
         return false;
@@ -505,8 +502,7 @@ static struct rp_ir_span readable(const struct rp_ir *ir, struct rp_ir_span name
 {
     static const char key[] = "name: \"";
     const struct rp_ir_function *function = rp_ir_function(ir, name);
-    struct rp_ir_span entry =
-        rp_ir_metadata(ir, function ? rp_ir_number(function->head, "!dbg !") : -1);
+    struct rp_ir_span entry = ir_metadata(ir, function ? ir_number(function->head, "!dbg !") : -1);
     const char *found = entry.bytes ? memmem(entry.at, entry.bytes, key, sizeof key - 1) : NULL;
     const char *end;
 
@@ -556,9 +552,9 @@ int rp_ir_obstacle(const struct rp_ir *ir, const char *symbol, uint32_t body_lin
 
     if (!function)
         return rp_fail(err, RP_BAD_INPUT, "the compiler makes nothing of %s", symbol);
-    program = rp_ir_metadata(ir, rp_ir_number(function->head, "!dbg !"));
-    file = rp_ir_field(program, "scopeLine: ") == body_line ? rp_ir_field(program, "file: !") : -1;
-    for (rest = function->body; rp_ir_line(&rest, &line);) {
+    program = ir_metadata(ir, ir_number(function->head, "!dbg !"));
+    file = ir_field(program, "scopeLine: ") == body_line ? ir_field(program, "file: !") : -1;
+    for (rest = function->body; ir_line(&rest, &line);) {
         enum cause cause;
 
         if (!is_in(ir, line, file, part))

@@ -248,8 +248,8 @@ static void add(struct rp_source_kernels *kernels, const char *name, size_t byte
 
 /** Lists the kernels of a code object.
  * @return 0 or RP_BAD_INPUT */
-static int rp_source_kernels_of(const uint8_t *bytes, size_t size, struct rp_source_kernels *ret,
-                                struct rp_err *err)
+static int source_kernels_of(const uint8_t *bytes, size_t size, struct rp_source_kernels *ret,
+                             struct rp_err *err)
 {
     rp_cleanup(rp_source_kernels_free) struct rp_source_kernels kernels = {0};
     struct rp_code_symbols symbols;
@@ -287,7 +287,7 @@ static int read_object(const char *path, struct rp_source_kernels *ret, struct r
     elf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (elf == MAP_FAILED)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", path);
-    rc = rp_source_kernels_of(elf, (size_t)st.st_size, ret, err);
+    rc = source_kernels_of(elf, (size_t)st.st_size, ret, err);
     munmap(elf, (size_t)st.st_size);
     return rc;
 }

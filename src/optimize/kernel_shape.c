@@ -18,8 +18,8 @@
 /* Each item is a text, by which two functions are compared. */
 
 /** Adds two words, of which only the first is for a reader. */
-static void rp_shape_add_two(struct rp_shape_walk *walk, enum rp_shape_class class,
-                             const struct rp_ast_node *node, const char *first, const char *second)
+static void shape_add_two(struct rp_shape_walk *walk, enum rp_shape_class class,
+                          const struct rp_ast_node *node, const char *first, const char *second)
 {
     rp_autobuf text = {0};
 
@@ -29,8 +29,8 @@ static void rp_shape_add_two(struct rp_shape_walk *walk, enum rp_shape_class cla
 
 /** Writes the tokens of a node with one blank between two; for the result of a macro it writes a
  * name. */
-static void rp_shape_source(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
-                            struct rp_buf *out)
+static void shape_source(const struct rp_shape_walk *walk, const struct rp_ast_node *node,
+                         struct rp_buf *out)
 {
     struct rp_tokens tokens = {0};
     size_t begin = node->begin.offset, end = node->end.offset + node->end.bytes;
@@ -49,7 +49,7 @@ static void rp_shape_source(const struct rp_shape_walk *walk, const struct rp_as
 }
 
 /** Adds a variable of the function, if it is more than a plain one. */
-static void rp_shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+static void shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     rp_autobuf text = {0};
     bool special = node->storage || node->tls || (node->type && strstr(node->type, "volatile"));
@@ -64,7 +64,7 @@ static void rp_shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_n
         if (length < 4 || strcmp(kind + length - 4, "Attr") != 0)
             continue;
         rp_buf_printf(&text, " %s ", kind);
-        rp_shape_source(walk, &node->children[i], &text);
+        shape_source(walk, &node->children[i], &text);
         special = true;
     }
     if (special)
@@ -72,21 +72,20 @@ static void rp_shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_n
 }
 
 /** Adds a use of a variable from outside. */
-static void rp_shape_add_global(struct rp_shape_walk *walk, const struct rp_ast_node *node,
-                                bool reads)
+static void shape_add_global(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
 {
     rp_autobuf text = {0};
 
     if (rp_shape_local_declaration(walk, node->ref_id) ||
         strcmp(node->ref_name ? node->ref_name : "", "warpSize") == 0)
         return;
-    rp_shape_source(walk, node, &text);
+    shape_source(walk, node, &text);
     rp_buf_printf(&text, "\t%s %s", node->ref_type ? node->ref_type : "",
                   reads ? "is read" : "is read or written");
     rp_shape_add(walk, RP_SHAPE_GLOBAL, node, rp_buf_text(&text));
 }
 
-static void rp_shape_add_call(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+static void shape_add_call(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     rp_autobuf text = {0};
     enum rp_known_function_effect effect = rp_known_function_effect(rp_ast_callee(node));
@@ -98,7 +97,7 @@ static void rp_shape_add_call(struct rp_shape_walk *walk, const struct rp_ast_no
     if (name && (member || construct || strncmp(name, "operator", strlen("operator")) == 0))
         rp_buf_puts(&text, name);
     else
-        rp_shape_source(walk, node, &text);
+        shape_source(walk, node, &text);
     rp_buf_printf(&text, "()\t%s", node->ref_type ? node->ref_type : node->type ? node->type : "");
     if (member && node->count && node->children[0].type)
         rp_buf_printf(&text, " of %s", node->children[0].type);
@@ -109,7 +108,7 @@ static void rp_shape_add_call(struct rp_shape_walk *walk, const struct rp_ast_no
 
 /** Adds a node that may be neither added nor removed.
  * @return whether it is one */
-static bool rp_shape_add_other(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+static bool shape_add_other(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     static const struct {
         const char *kind, *word;
@@ -139,15 +138,15 @@ static bool rp_shape_add_other(struct rp_shape_walk *walk, const struct rp_ast_n
 
             rp_buf_puts(&text, node->name ? node->name : "");
             if (rp_ast_is(node, "CXXRecordDecl")) /* Its contents are not looked at. */
-                rp_shape_source(walk, node, &text);
-            rp_shape_add_two(walk, RP_SHAPE_OTHER, node, others[i].word, rp_buf_text(&text));
+                shape_source(walk, node, &text);
+            shape_add_two(walk, RP_SHAPE_OTHER, node, others[i].word, rp_buf_text(&text));
             return true;
         }
     return false;
 }
 
 /** A class may have a destructor, which is called without being named. */
-static void rp_shape_add_classes(struct rp_shape_walk *walk, const struct rp_ast_node *node)
+static void shape_add_classes(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     const char *name = NULL;
     size_t at = 0, bytes;
@@ -163,7 +162,7 @@ static void rp_shape_add_classes(struct rp_shape_walk *walk, const struct rp_ast
 /* Loops and branches are kept when something in them must keep its order. */
 
 /** The texts are "loop {", "}" ... */
-static bool rp_shape_is_bracket(const struct rp_shape_item *item)
+static bool shape_is_bracket(const struct rp_shape_item *item)
 {
     size_t length = strlen(item->text);
 
@@ -191,9 +190,9 @@ static bool is_exit(const struct rp_shape_item *item)
     return is(item, "goto") || is(item, "return") || is(item, "return with a value");
 }
 
-/** @return what rp_shape_close_block needs */
-static size_t rp_shape_open_block(struct rp_shape_walk *walk, const char *bracket,
-                                  const struct rp_ast_node *node)
+/** @return what shape_close_block needs */
+static size_t shape_open_block(struct rp_shape_walk *walk, const char *bracket,
+                               const struct rp_ast_node *node)
 {
     rp_shape_add(walk, RP_SHAPE_ORDERED, node, bracket);
     return walk->function->count - 1;
@@ -205,7 +204,7 @@ static bool has_order(const struct rp_shape_function *function, size_t from)
     for (size_t i = from; i < function->count; i++) {
         const struct rp_shape_item *item = &function->items[i];
 
-        if (item->class == RP_SHAPE_ORDERED && !rp_shape_is_bracket(item) && !is_break(item) &&
+        if (item->class == RP_SHAPE_ORDERED && !shape_is_bracket(item) && !is_break(item) &&
             !is_continue(item))
             return true;
     }
@@ -228,7 +227,7 @@ static struct rp_shape_item *opening_of(const struct rp_shape_function *function
 {
     struct rp_shape_item *before = is(closing, "}") ? last_ordered(function, kept, from) : NULL;
 
-    return before && rp_shape_is_bracket(before) && !is(before, "}") ? before : NULL;
+    return before && shape_is_bracket(before) && !is(before, "}") ? before : NULL;
 }
 
 /** Also drops the branches in which there was only a jump. */
@@ -321,8 +320,7 @@ static void drop_heads(struct rp_shape_function *function, size_t from)
 }
 
 /** Where nothing is in order, brackets are removed, and so are jumps that end here. */
-static void rp_shape_close_block(struct rp_shape_walk *walk, size_t opened,
-                                 enum rp_shape_jumps jumps)
+static void shape_close_block(struct rp_shape_walk *walk, size_t opened, enum rp_shape_jumps jumps)
 {
     struct rp_shape_function *function = walk->function;
 
@@ -347,8 +345,8 @@ static void rp_shape_close_block(struct rp_shape_walk *walk, size_t opened,
  * @param head each child of it counts
  * @param from number of the function's items before it
  */
-static void rp_shape_add_condition(struct rp_shape_walk *walk, const char *what,
-                                   const struct rp_ast_node *head, size_t from)
+static void shape_add_condition(struct rp_shape_walk *walk, const char *what,
+                                const struct rp_ast_node *head, size_t from)
 {
     struct rp_shape_function *function = walk->function;
     rp_autobuf tree = {0};
@@ -358,13 +356,13 @@ static void rp_shape_add_condition(struct rp_shape_walk *walk, const char *what,
         return;
     for (size_t i = 0; i < head->count; i++)
         rp_ast_expression_text(&tree, &head->children[i]);
-    rp_shape_add_two(walk, RP_SHAPE_LOOP_CONDITION, head, what, rp_buf_text(&tree));
+    shape_add_two(walk, RP_SHAPE_LOOP_CONDITION, head, what, rp_buf_text(&tree));
     function->items[function->count - 1].head = head->children;
     function->items[function->count - 1].head_count = head->count;
 }
 
 /** Call it at the end of a function: without barriers nothing depends on any. */
-static void rp_shape_end_conditions(struct rp_shape_walk *walk)
+static void shape_end_conditions(struct rp_shape_walk *walk)
 {
     if (!has(walk->function, 0, is_barrier))
         drop_heads(walk->function, 0);
@@ -377,10 +375,10 @@ static void visit(struct rp_shape_walk *walk, const struct rp_ast_node *node, bo
 static void visit_in(struct rp_shape_walk *walk, const char *bracket,
                      const struct rp_ast_node *node, bool reads)
 {
-    size_t opened = rp_shape_open_block(walk, bracket, node);
+    size_t opened = shape_open_block(walk, bracket, node);
 
     visit(walk, node, reads);
-    rp_shape_close_block(walk, opened, RP_SHAPE_NO_JUMPS);
+    shape_close_block(walk, opened, RP_SHAPE_NO_JUMPS);
 }
 
 static void visit_all(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
@@ -397,14 +395,14 @@ static void visit_loop(struct rp_shape_walk *walk, const struct rp_ast_node *nod
 
     if (from)
         visit(walk, &node->children[0], false);
-    opened = rp_shape_open_block(walk, "loop {", node);
+    opened = shape_open_block(walk, "loop {", node);
     for (size_t i = from; i < node->count; i++)
         visit(walk, &node->children[i], false);
     head.count -= head.count > 0; /* The body is last. */
     if (rp_ast_is(node, "DoStmt") && head.count)
         head.children++;
-    rp_shape_add_condition(walk, "the head of a loop that barriers depend on", &head, opened);
-    rp_shape_close_block(walk, opened, RP_SHAPE_BREAK_AND_CONTINUE);
+    shape_add_condition(walk, "the head of a loop that barriers depend on", &head, opened);
+    shape_close_block(walk, opened, RP_SHAPE_BREAK_AND_CONTINUE);
 }
 
 /** This is for if (a) b else c, a ? b : c, a && b and a || b, behind the condition. */
@@ -420,25 +418,25 @@ static void visit_branches(struct rp_shape_walk *walk, const struct rp_ast_node 
     for (size_t i = first; i < node->count; i++)
         visit_in(walk, i == first ? "if {" : "else {", &node->children[i], false);
     head.count = first;
-    rp_shape_add_condition(walk, "a condition that barriers depend on", &head, behind);
+    shape_add_condition(walk, "a condition that barriers depend on", &head, behind);
 }
 
 /** The body of a lambda runs where it is called, and as often. */
 static void visit_lambda(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
-    size_t opened = rp_shape_open_block(walk, "lambda {", node);
+    size_t opened = shape_open_block(walk, "lambda {", node);
 
     visit_all(walk, node, false);
-    rp_shape_close_block(walk, opened, RP_SHAPE_NO_JUMPS);
+    shape_close_block(walk, opened, RP_SHAPE_NO_JUMPS);
 }
 
 /** The breaks of a switch lead no further than to its end. */
 static void visit_switch(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
-    size_t opened = rp_shape_open_block(walk, "switch {", node);
+    size_t opened = shape_open_block(walk, "switch {", node);
 
     visit_branches(walk, node, 1);
-    rp_shape_close_block(walk, opened, RP_SHAPE_BREAK);
+    shape_close_block(walk, opened, RP_SHAPE_BREAK);
 }
 
 /** Adds the memory that a pointer or an lvalue means, but nothing in the template itself. */
@@ -479,7 +477,7 @@ static void add_order(struct rp_shape_walk *walk, const struct rp_ast_node *orde
 
     if (rp_shape_constant(walk, order, out) || !walk->places)
         return;
-    rp_shape_source(walk, walk->body, &body);
+    shape_source(walk, walk->body, &body);
     rp_buf_printf(out, " an order that is no constant in %s", rp_buf_text(&body));
 }
 
@@ -492,7 +490,7 @@ static void visit_call(struct rp_shape_walk *walk, const struct rp_ast_node *nod
     rp_autobuf text = {0};
 
     if (node->count && rp_ast_is(&node->children[0], "CXXDependentScopeMemberExpr"))
-        rp_shape_add_call(walk, &node->children[0]);
+        shape_add_call(walk, &node->children[0]);
     visit_all(walk, node, false);
     if (function->count < before + 2 || function->items[before].class != RP_SHAPE_CALL ||
         function->items[before + 1].class != RP_SHAPE_ORDERED)
@@ -536,7 +534,7 @@ static void visit_atomic(struct rp_shape_walk *walk, const struct rp_ast_node *n
     if (node->name)
         rp_buf_puts(&name, node->name);
     else
-        rp_shape_source(walk, &place, &name);
+        shape_source(walk, &place, &name);
     rp_buf_puts(&name, "()");
     rp_shape_add(walk, RP_SHAPE_CALL, node, rp_buf_text(&name));
     rp_buf_puts(&text, rp_buf_text(&name));
@@ -618,8 +616,7 @@ static bool sees_otherwise(const struct rp_ast_node *node)
 static void visit_cast(struct rp_shape_walk *walk, const struct rp_ast_node *node, bool reads)
 {
     if (sees_otherwise(node))
-        rp_shape_add_two(walk, RP_SHAPE_CAST, node, node->type,
-                         node->cast ? node->cast : node->kind);
+        shape_add_two(walk, RP_SHAPE_CAST, node, node->type, node->cast ? node->cast : node->kind);
     if (node->cast && strcmp(node->cast, "LValueToRValue") == 0)
         reads = true;
     else if (!node->cast ||
@@ -638,9 +635,9 @@ static void visit_attributed(struct rp_shape_walk *walk, const struct rp_ast_nod
         if (rp_ast_is(child, "LoopHintAttr"))
             continue;
         if (length > 4 && strcmp(child->kind + length - 4, "Attr") == 0) {
-            rp_shape_source(walk, child, &text);
-            rp_shape_add_two(walk, RP_SHAPE_OTHER, child, "an attribute of a statement",
-                             rp_buf_text(&text));
+            shape_source(walk, child, &text);
+            shape_add_two(walk, RP_SHAPE_OTHER, child, "an attribute of a statement",
+                          rp_buf_text(&text));
         } else {
             visit(walk, child, false);
         }
@@ -683,9 +680,9 @@ static void visit_reference(struct rp_shape_walk *walk, const struct rp_ast_node
 {
     if (rp_ast_callee(node)) {
         if (!rp_ast_is_vector_call(node))
-            rp_shape_add_call(walk, node);
+            shape_add_call(walk, node);
     } else if (node->ref_kind && strcmp(node->ref_kind, "VarDecl") == 0) {
-        rp_shape_add_global(walk, node, reads);
+        shape_add_global(walk, node, reads);
     }
 }
 
@@ -709,8 +706,8 @@ static void visit_plain(struct rp_shape_walk *walk, const struct rp_ast_node *no
         visit_all(walk, node, false);
         rp_shape_add(walk, RP_SHAPE_ORDERED, node, node->count ? "return with a value" : "return");
     } else if (rp_ast_is(node, "GCCAsmStmt") || rp_ast_is(node, "MSAsmStmt")) {
-        rp_shape_source(walk, node, &text);
-        rp_shape_add_two(walk, RP_SHAPE_ORDERED, node, "asm", rp_buf_text(&text));
+        shape_source(walk, node, &text);
+        shape_add_two(walk, RP_SHAPE_ORDERED, node, "asm", rp_buf_text(&text));
     } else if (rp_ast_is(node, "AtomicExpr")) {
         visit_atomic(walk, node);
     } else if (rp_ast_is(node, "CallExpr") || rp_ast_is(node, "CXXMemberCallExpr")) {
@@ -730,13 +727,13 @@ static void visit(struct rp_shape_walk *walk, const struct rp_ast_node *node, bo
 
     if (!node->kind || rp_ast_is(node, "CXXDefaultArgExpr") || rp_ast_is_index(node))
         return;
-    if (rp_shape_add_other(walk, node) && record)
+    if (shape_add_other(walk, node) && record)
         return;
     if (record && node->implicit)
         return;
     if (rp_ast_is(node, "VarDecl"))
-        rp_shape_add_local(walk, node);
-    rp_shape_add_classes(walk, node);
+        shape_add_local(walk, node);
+    shape_add_classes(walk, node);
     visit_reference(walk, node, reads);
     if (!visit_control(walk, node))
         visit_plain(walk, node, reads);
@@ -772,7 +769,7 @@ static void fill(const struct rp_ast_node *function, const char *text, size_t by
     for (size_t i = 0; i < function->count; i++)
         if (rp_ast_is(&function->children[i], "CompoundStmt"))
             visit(&walk, walk.body = &function->children[i], false);
-    rp_shape_end_conditions(&walk);
+    shape_end_conditions(&walk);
     rp_shape_add_loop_updates(&walk);
     rp_shape_add_uses(&walk, function);
     free(walk.locals);
@@ -853,9 +850,9 @@ static const char *verb(enum rp_access_kind kind)
  * be read anywhere; in an interval where it writes memory, reads of that memory may be left out.
  * @return 0, or RP_VERDICT with the first difference
  */
-static int rp_accesses_compare(const struct rp_shape_text *original, const struct rp_accesses *was,
-                               const struct rp_shape_text *candidate, const struct rp_accesses *is,
-                               struct rp_err *err)
+static int accesses_compare(const struct rp_shape_text *original, const struct rp_accesses *was,
+                            const struct rp_shape_text *candidate, const struct rp_accesses *is,
+                            struct rp_err *err)
 {
     static const char rule[] =
         "what a kernel writes is read and written between the same barriers, "
@@ -955,7 +952,7 @@ static const struct rp_shape_item *named(const struct rp_shape_function *functio
     size_t at = from ? (size_t)(from - function->items) : function->count;
     const struct rp_shape_item *item = from;
 
-    while (item && rp_shape_is_bracket(item))
+    while (item && shape_is_bracket(item))
         item = next_of(function, from->class, &at);
     return item;
 }
@@ -1081,7 +1078,7 @@ static int compare_function(const struct rp_shape_text *original,
         compare_ordered(original, was, candidate, is, RP_SHAPE_LOOP_CONDITION, err) < 0 ||
         compare_steps(original, was, candidate, is, err) < 0)
         return -RP_VERDICT;
-    if (rp_accesses_compare(original, &was->accesses, candidate, &is->accesses, err) < 0)
+    if (accesses_compare(original, &was->accesses, candidate, &is->accesses, err) < 0)
         return -RP_VERDICT;
     if (rp_arithmetic_compare(&was->arithmetic, candidate, &is->arithmetic, err) < 0)
         return -RP_VERDICT;

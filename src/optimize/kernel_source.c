@@ -315,8 +315,8 @@ static struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
  * @return 0: the source is compiled itself, or included; RP_BAD_INPUT with the remedy: it is not;
  * RP_ENVIRONMENT
  */
-static int rp_unit_check_includes(const struct rp_compile_command *command, const char *source,
-                                  const char *arch, struct rp_err *err)
+static int unit_check_includes(const struct rp_compile_command *command, const char *source,
+                               const char *arch, struct rp_err *err)
 {
     static const char unreadable[] = "#error it is included\n";
     const char *unit = rp_compile_command_unit(command);
@@ -352,7 +352,7 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     struct rp_err other = RP_ERR_INIT;
     int rc = rp_kernel_find(ast, parts->symbol, source->text, source->bytes, &found, err);
 
-    if (rc < 0 && rp_unit_check_includes(command, source->path, arch, &other) < 0) {
+    if (rc < 0 && unit_check_includes(command, source->path, arch, &other) < 0) {
         *err = other; /* This error is the cause of the other one. */
         return -(int)other.code;
     }
@@ -576,8 +576,8 @@ int rp_ast_dump(const struct rp_compile_command *command, const char *path, cons
  * @return 0; RP_VERDICT when the compiler does not accept the file; others when it could not be
  * asked
  */
-static int rp_ir_dump(const struct rp_compile_command *command, const char *path, const char *arch,
-                      struct rp_ir **ret, struct rp_err *err)
+static int ir_dump(const struct rp_compile_command *command, const char *path, const char *arch,
+                   struct rp_ir **ret, struct rp_err *err)
 {
     rp_cleanup(close_file) FILE *dump = tmpfile();
     rp_autofree char *said = NULL;
@@ -722,7 +722,7 @@ static const struct rp_ir *ir_of(struct walk *walk)
     struct rp_err ignored = RP_ERR_INIT;
 
     if (!walk->asked && walk->command &&
-        rp_ir_dump(walk->command, walk->source->path, walk->arch, &walk->ir, &ignored) < 0)
+        ir_dump(walk->command, walk->source->path, walk->arch, &walk->ir, &ignored) < 0)
         walk->ir = NULL;
     walk->asked = true;
     return walk->ir;

@@ -14,12 +14,12 @@
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
 
-static inline void rp_memory_set_add(struct rp_memory_set *set, size_t place)
+static inline void memory_set_add(struct rp_memory_set *set, size_t place)
 {
     set->words[place / 64] |= (uint64_t)1 << (place % 64);
 }
 
-static inline bool rp_memory_set_join(struct rp_memory_set *set, const struct rp_memory_set *more)
+static inline bool memory_set_join(struct rp_memory_set *set, const struct rp_memory_set *more)
 {
     bool grown = false;
 
@@ -30,7 +30,7 @@ static inline bool rp_memory_set_join(struct rp_memory_set *set, const struct rp
     return grown;
 }
 
-static inline bool rp_memory_set_is_empty(const struct rp_memory_set *set)
+static inline bool memory_set_is_empty(const struct rp_memory_set *set)
 {
     for (size_t i = 0; i < RP_MEMORY_SET_WORDS; i++)
         if (set->words[i])
@@ -39,7 +39,7 @@ static inline bool rp_memory_set_is_empty(const struct rp_memory_set *set)
 }
 
 /** Returns the first place of a set from one on; RP_MEMORY_OBJECTS_MAX: there is none. */
-static inline size_t rp_memory_set_next(const struct rp_memory_set *set, size_t from)
+static inline size_t memory_set_next(const struct rp_memory_set *set, size_t from)
 {
     for (; from < RP_MEMORY_OBJECTS_MAX; from = (from / 64 + 1) * 64) {
         uint64_t left = set->words[from / 64] >> (from % 64);
@@ -50,12 +50,12 @@ static inline size_t rp_memory_set_next(const struct rp_memory_set *set, size_t 
     return RP_MEMORY_OBJECTS_MAX;
 }
 
-static inline bool rp_ast_has_opcode(const struct rp_ast_node *node, const char *opcode)
+static inline bool ast_has_opcode(const struct rp_ast_node *node, const char *opcode)
 {
     return node->opcode && strcmp(node->opcode, opcode) == 0;
 }
 
-static inline bool rp_ast_has_cast(const struct rp_ast_node *node, const char *cast)
+static inline bool ast_has_cast(const struct rp_ast_node *node, const char *cast)
 {
     return node->cast && strcmp(node->cast, cast) == 0;
 }
@@ -79,8 +79,8 @@ const char *rp_memory_object_name(const struct rp_points_to *places, size_t plac
 }
 
 /** Returns the variable of a declaration, or NULL when it is not a known one. */
-static const struct rp_memory_variable *rp_points_to_find(const struct rp_points_to *places,
-                                                          uint64_t id)
+static const struct rp_memory_variable *points_to_find(const struct rp_points_to *places,
+                                                       uint64_t id)
 {
     size_t low = 0, high = places->variable_count;
 
@@ -97,10 +97,10 @@ static const struct rp_memory_variable *rp_points_to_find(const struct rp_points
 }
 
 /** Says whether a declaration is that of a variable whose place is in a set. */
-static bool rp_points_to_declared(const struct rp_points_to *places, const struct rp_ast_node *node,
-                                  const struct rp_memory_set *in)
+static bool points_to_declared(const struct rp_points_to *places, const struct rp_ast_node *node,
+                               const struct rp_memory_set *in)
 {
-    const struct rp_memory_variable *variable = rp_points_to_find(places, node->id);
+    const struct rp_memory_variable *variable = points_to_find(places, node->id);
 
     return variable && rp_memory_set_has(in, variable->place);
 }
@@ -111,9 +111,9 @@ static void point_into(const struct rp_points_to *places, const struct rp_ast_no
     struct rp_memory_set to = {0};
 
     rp_points_to_of_value(places, pointer, &to);
-    if (rp_memory_set_is_empty(&to))
-        rp_memory_set_add(&to, RP_MEMORY_OBJECT_UNKNOWN);
-    rp_memory_set_join(set, &to);
+    if (memory_set_is_empty(&to))
+        memory_set_add(&to, RP_MEMORY_OBJECT_UNKNOWN);
+    memory_set_join(set, &to);
 }
 
 /** Adds what the variables of a set hold. A number in memory is no pointer, but one in a variable
@@ -121,15 +121,15 @@ static void point_into(const struct rp_points_to *places, const struct rp_ast_no
 static void add_held(const struct rp_points_to *places, const struct rp_memory_set *in, bool number,
                      struct rp_memory_set *set)
 {
-    for (size_t i = rp_memory_set_next(in, 0); i < places->count; i = rp_memory_set_next(in, i + 1))
+    for (size_t i = memory_set_next(in, 0); i < places->count; i = memory_set_next(in, i + 1))
         if (!(number && places->places[i].name))
-            rp_memory_set_join(set, &places->places[i].points);
+            memory_set_join(set, &places->places[i].points);
 }
 
 /** Adds what a variable or memory holds. */
-static void rp_points_to_add_loaded(const struct rp_points_to *places,
-                                    const struct rp_ast_node *lvalue, bool number,
-                                    struct rp_memory_set *set)
+static void points_to_add_loaded(const struct rp_points_to *places,
+                                 const struct rp_ast_node *lvalue, bool number,
+                                 struct rp_memory_set *set)
 {
     struct rp_memory_set in = {0};
 
@@ -148,7 +148,7 @@ static void add_operand(const struct rp_points_to *places, const struct rp_ast_n
         return;
     }
     rp_points_to_of_lvalue(places, node, &in);
-    rp_memory_set_join(set, &in);
+    memory_set_join(set, &in);
     add_held(places, &in, rp_ast_is_plain_type(rp_ast_type(node)), set);
 }
 
@@ -160,24 +160,24 @@ bool rp_points_to_disjoint(const struct rp_points_to *places, const struct rp_as
     size_t first;
 
     if (a->lvalue)
-        rp_points_to_add_loaded(places, a, number, &in_a);
+        points_to_add_loaded(places, a, number, &in_a);
     else
         rp_points_to_of_value(places, a, &in_a);
     if (b->lvalue)
-        rp_points_to_add_loaded(places, b, number, &in_b);
+        points_to_add_loaded(places, b, number, &in_b);
     else
         rp_points_to_of_value(places, b, &in_b);
-    if (rp_memory_set_is_empty(&in_a) || rp_memory_set_is_empty(&in_b))
+    if (memory_set_is_empty(&in_a) || memory_set_is_empty(&in_b))
         return pointers;
-    first = rp_memory_set_next(&in_a, 0);
+    first = memory_set_next(&in_a, 0);
     return memcmp(&in_a, &in_b, sizeof in_a) != 0 || first == RP_MEMORY_OBJECT_UNKNOWN ||
-           rp_memory_set_next(&in_a, first + 1) < RP_MEMORY_OBJECTS_MAX;
+           memory_set_next(&in_a, first + 1) < RP_MEMORY_OBJECTS_MAX;
 }
 
 /** Adds what a call may return. */
 /** A call may return any of its arguments, and an unknown function may return anything. */
-static void rp_points_to_add_call(const struct rp_points_to *places, const struct rp_ast_node *call,
-                                  struct rp_memory_set *set)
+static void points_to_add_call(const struct rp_points_to *places, const struct rp_ast_node *call,
+                               struct rp_memory_set *set)
 {
     const struct rp_ast_node *target = rp_ast_call_target(call);
 
@@ -187,7 +187,7 @@ static void rp_points_to_add_call(const struct rp_points_to *places, const struc
         add_operand(places, &call->children[i], set);
     if (!rp_ast_is_vector_call(target) &&
         rp_known_function_effect(rp_ast_callee(target)) != RP_KNOWN_FUNCTION_PURE)
-        rp_memory_set_add(set, RP_MEMORY_OBJECT_UNKNOWN);
+        memory_set_add(set, RP_MEMORY_OBJECT_UNKNOWN);
 }
 
 static void lvalue_of_children(const struct rp_points_to *places, const struct rp_ast_node *node,
@@ -204,12 +204,12 @@ void rp_points_to_of_lvalue(const struct rp_points_to *places, const struct rp_a
     const struct rp_ast_node *first = rp_ast_child(node, 0), *second = rp_ast_child(node, 1);
 
     if (rp_ast_is(node, "DeclRefExpr")) {
-        const struct rp_memory_variable *variable = rp_points_to_find(places, node->ref_id);
+        const struct rp_memory_variable *variable = points_to_find(places, node->ref_id);
 
         if (variable && variable->reference)
-            rp_memory_set_join(set, &places->places[variable->place].points);
+            memory_set_join(set, &places->places[variable->place].points);
         else if (variable)
-            rp_memory_set_add(set, variable->place);
+            memory_set_add(set, variable->place);
     } else if (rp_ast_is(node, "ArraySubscriptExpr")) {
         const struct rp_ast_node *base =
             !rp_ast_is_pointer(first) && rp_ast_is_pointer(second) ? second : first;
@@ -220,15 +220,15 @@ void rp_points_to_of_lvalue(const struct rp_points_to *places, const struct rp_a
             rp_points_to_of_lvalue(places, base, set);
     } else if (rp_ast_is(node, "MemberExpr") && rp_ast_is_pointer(first)) {
         point_into(places, first, set);
-    } else if (rp_ast_is(node, "UnaryOperator") && rp_ast_has_opcode(node, "*")) {
+    } else if (rp_ast_is(node, "UnaryOperator") && ast_has_opcode(node, "*")) {
         point_into(places, first, set);
     } else if (rp_ast_is(node, "CompoundAssignOperator") ||
-               (rp_ast_is(node, "BinaryOperator") && rp_ast_has_opcode(node, "="))) {
+               (rp_ast_is(node, "BinaryOperator") && ast_has_opcode(node, "="))) {
         rp_points_to_of_lvalue(places, first, set);
     } else if (rp_ast_is(node, "BinaryOperator")) { /* The node is a comma operator. */
         rp_points_to_of_lvalue(places, second, set);
     } else if (rp_ast_call_target(node)) {
-        rp_points_to_add_call(places, node, set);
+        points_to_add_call(places, node, set);
     } else {
         lvalue_of_children(places, node, rp_ast_is(node, "ConditionalOperator"), set);
     }
@@ -239,11 +239,11 @@ static void value_of_cast(const struct rp_points_to *places, const struct rp_ast
 {
     const struct rp_ast_node *first = rp_ast_child(node, 0);
 
-    if (rp_ast_has_cast(node, "LValueToRValue") || rp_ast_has_cast(node, "LValueToRValueBitCast"))
-        rp_points_to_add_loaded(places, first, rp_ast_is_plain_type(rp_ast_type(node)), set);
-    else if (rp_ast_has_cast(node, "ArrayToPointerDecay"))
+    if (ast_has_cast(node, "LValueToRValue") || ast_has_cast(node, "LValueToRValueBitCast"))
+        points_to_add_loaded(places, first, rp_ast_is_plain_type(rp_ast_type(node)), set);
+    else if (ast_has_cast(node, "ArrayToPointerDecay"))
         rp_points_to_of_lvalue(places, first, set);
-    else if (rp_ast_has_cast(node, "IntegralToPointer"))
+    else if (ast_has_cast(node, "IntegralToPointer"))
         point_into(places, first, set);
     else
         add_operand(places, first, set);
@@ -257,11 +257,11 @@ static void value_of_binary(const struct rp_points_to *places, const struct rp_a
     bool pointer = rp_ast_is_pointer(node);
 
     for (size_t i = 0; i < sizeof truths / sizeof *truths; i++)
-        if (rp_ast_has_opcode(node, truths[i]))
+        if (ast_has_opcode(node, truths[i]))
             return;
-    if (rp_ast_is_pointer(first) && rp_ast_is_pointer(second) && !rp_ast_has_opcode(node, ","))
+    if (rp_ast_is_pointer(first) && rp_ast_is_pointer(second) && !ast_has_opcode(node, ","))
         return; /* The node computes the difference of two pointers. */
-    if (!rp_ast_has_opcode(node, ",") && (!pointer || rp_ast_is_pointer(first)))
+    if (!ast_has_opcode(node, ",") && (!pointer || rp_ast_is_pointer(first)))
         add_operand(places, first, set);
     if (!pointer || rp_ast_is_pointer(second))
         add_operand(places, second, set);
@@ -281,14 +281,14 @@ void rp_points_to_of_value(const struct rp_points_to *places, const struct rp_as
             return;
     if (node->cast) {
         value_of_cast(places, node, set);
-    } else if (rp_ast_is(node, "UnaryOperator") && rp_ast_has_opcode(node, "&")) {
+    } else if (rp_ast_is(node, "UnaryOperator") && ast_has_opcode(node, "&")) {
         rp_points_to_of_lvalue(places, rp_ast_child(node, 0), set);
     } else if (rp_ast_is(node, "BinaryOperator")) {
         value_of_binary(places, node, set);
     } else if (rp_ast_call_target(node) || rp_ast_is(node, "AtomicExpr")) {
         if (!rp_ast_is_plain_type(rp_ast_type(node)))
-            rp_ast_call_target(node) ? rp_points_to_add_call(places, node, set)
-                                     : rp_memory_set_add(set, RP_MEMORY_OBJECT_UNKNOWN);
+            rp_ast_call_target(node) ? points_to_add_call(places, node, set)
+                                     : memory_set_add(set, RP_MEMORY_OBJECT_UNKNOWN);
     } else {
         for (size_t i = from; i < node->count; i++)
             add_operand(places, &node->children[i], set);
@@ -314,8 +314,8 @@ static size_t new_memory(struct rp_points_to *places, char *name)
 {
     size_t place = new_place(places, name, false);
 
-    rp_memory_set_add(&places->places[place].points,
-                      place); /* Its name also says what it points to. */
+    memory_set_add(&places->places[place].points,
+                   place); /* Its name also says what it points to. */
     return place;
 }
 
@@ -362,7 +362,7 @@ static void add_parameter(struct rp_points_to *places, const struct rp_ast_node 
     if (of_kernel && !number)
         to = new_memory(places, rp_format("what %s points to", node->name ? node->name : "?"));
     if (!number)
-        rp_memory_set_add(&places->places[place].points, to);
+        memory_set_add(&places->places[place].points, to);
     add_variable(places, node->id, place, rp_ast_is_reference(node));
 }
 
@@ -394,7 +394,7 @@ static void collect_outside(struct rp_points_to *places, const struct rp_ast_nod
 {
     if (rp_ast_is(node, "DeclRefExpr") && node->ref_id && node->ref_kind &&
         strcmp(node->ref_kind, "VarDecl") == 0 && !rp_ast_is_index(node) &&
-        !rp_points_to_find(places, node->ref_id)) {
+        !points_to_find(places, node->ref_id)) {
         add_variable(places, node->ref_id,
                      new_memory(places, rp_strdup(node->ref_name ? node->ref_name : "?")), false);
         qsort(places->variables, places->variable_count, sizeof *places->variables, by_id);
@@ -407,7 +407,7 @@ static void collect_outside(struct rp_points_to *places, const struct rp_ast_nod
 
 static void put(struct rp_points_to *places, size_t place, const struct rp_memory_set *what)
 {
-    places->grown |= rp_memory_set_join(&places->places[place].points, what);
+    places->grown |= memory_set_join(&places->places[place].points, what);
 }
 
 static void put_lvalue(struct rp_points_to *places, const struct rp_ast_node *lvalue,
@@ -416,14 +416,13 @@ static void put_lvalue(struct rp_points_to *places, const struct rp_ast_node *lv
     struct rp_memory_set to = {0};
 
     rp_points_to_of_lvalue(places, lvalue, &to);
-    for (size_t i = rp_memory_set_next(&to, 0); i < places->count;
-         i = rp_memory_set_next(&to, i + 1))
+    for (size_t i = memory_set_next(&to, 0); i < places->count; i = memory_set_next(&to, i + 1))
         put(places, i, what);
 }
 
 static void follow_variable(struct rp_points_to *places, const struct rp_ast_node *node)
 {
-    const struct rp_memory_variable *variable = rp_points_to_find(places, node->id);
+    const struct rp_memory_variable *variable = points_to_find(places, node->id);
     struct rp_memory_set what = {0};
 
     for (size_t i = 0; variable && i < node->count; i++) {
@@ -432,7 +431,7 @@ static void follow_variable(struct rp_points_to *places, const struct rp_ast_nod
         if (variable->reference)
             rp_points_to_of_lvalue(places, init, &what);
         else if (init->lvalue)
-            rp_points_to_add_loaded(places, init, places->places[variable->place].number, &what);
+            points_to_add_loaded(places, init, places->places[variable->place].number, &what);
         else
             rp_points_to_of_value(places, init, &what);
     }
@@ -445,11 +444,11 @@ static void follow_call(struct rp_points_to *places, const struct rp_ast_node *c
 {
     struct rp_memory_set given = {0};
 
-    rp_points_to_add_call(places, call, &given);
+    points_to_add_call(places, call, &given);
     if (rp_ast_is_vector_call(rp_ast_call_target(call)))
         return;
-    for (size_t i = rp_memory_set_next(&given, 0); i < places->count;
-         i = rp_memory_set_next(&given, i + 1))
+    for (size_t i = memory_set_next(&given, 0); i < places->count;
+         i = memory_set_next(&given, i + 1))
         if (!places->places[i].name && !places->places[i].number)
             put(places, i, &given);
 }
@@ -461,12 +460,12 @@ static void follow(struct rp_points_to *places, const struct rp_ast_node *node)
     if (rp_ast_is(node, "VarDecl") || rp_ast_is(node, "DecompositionDecl") ||
         rp_ast_is(node, "BindingDecl")) {
         follow_variable(places, node);
-    } else if (rp_ast_is(node, "BinaryOperator") && rp_ast_has_opcode(node, "=")) {
+    } else if (rp_ast_is(node, "BinaryOperator") && ast_has_opcode(node, "=")) {
         struct rp_memory_set what = {0};
 
         if (rp_ast_child(node, 1)->lvalue)
-            rp_points_to_add_loaded(places, rp_ast_child(node, 1),
-                                    rp_ast_is_plain_type(rp_ast_type(node)), &what);
+            points_to_add_loaded(places, rp_ast_child(node, 1),
+                                 rp_ast_is_plain_type(rp_ast_type(node)), &what);
         else
             rp_points_to_of_value(places, rp_ast_child(node, 1), &what);
         put_lvalue(places, rp_ast_child(node, 0), &what);
@@ -982,7 +981,7 @@ static void arithmetic_visit(struct arithmetic_walk *walk, const struct rp_ast_n
 
     if (!node->kind || rp_ast_is(node, "CXXDefaultArgExpr") || rp_ast_is_index(node))
         return;
-    if (rp_ast_is(node, "VarDecl") && rp_points_to_declared(walk->places, node, &walk->matters))
+    if (rp_ast_is(node, "VarDecl") && points_to_declared(walk->places, node, &walk->matters))
         for (size_t i = 0; i < node->count; i++)
             value(walk, &node->children[i]);
     if ((assigns || steps) && node->count && lvalue_reaches(walk, &node->children[0])) {

@@ -33,7 +33,7 @@ enum {
 };
 
 /** The server has too many requests, or a fault of its own. */
-static bool rp_http_status_is_temporary(long status)
+static bool http_status_is_temporary(long status)
 {
     return status == TOO_MANY_REQUESTS ||
            (status >= 500 && status != NOT_IMPLEMENTED && status != VERSION_NOT_SUPPORTED);
@@ -67,9 +67,9 @@ static const char *remedy(const struct rp_llm_settings *s, long status)
  * @param location of a redirect, or NULL
  * @return RP_ENVIRONMENT with a message that names the remedy
  */
-static int rp_http_status_fail(const struct rp_llm_settings *s, struct rp_exchange *x,
-                               const char *body, size_t bytes, const char *location,
-                               struct rp_err *err)
+static int http_status_fail(const struct rp_llm_settings *s, struct rp_exchange *x,
+                            const char *body, size_t bytes, const char *location,
+                            struct rp_err *err)
 {
     char text[300];
 
@@ -421,8 +421,8 @@ static int conclude(const struct rp_llm_settings *s, struct receiving *r, struct
         curl_easy_getinfo(r->easy, CURLINFO_RETRY_AFTER, &wait_s);
         x->retry_after_known = wait_s > 0;
         x->retry_after_ns = wait_s > INT64_MAX / NS_PER_S ? INT64_MAX : (int64_t)wait_s * NS_PER_S;
-        x->temporary = rp_http_status_is_temporary(x->http_status);
-        return rp_http_status_fail(s, x, rp_buf_text(&r->body), r->body.len, where, err);
+        x->temporary = http_status_is_temporary(x->http_status);
+        return http_status_fail(s, x, rp_buf_text(&r->body), r->body.len, where, err);
     }
     curl_easy_getinfo(r->easy, CURLINFO_CONTENT_TYPE, &type);
     if (r->kind == WHOLE && type && strncasecmp(type, "text/html", 9) == 0)

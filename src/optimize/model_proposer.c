@@ -204,8 +204,7 @@ static int read_file(const char *path, struct rp_llm_settings *s, struct rp_err 
  * does not exist, RP_BAD_INPUT when it is not such a file. No message quotes more from the file
  * than the names of its members.
  */
-static int rp_llm_settings_file(const char *path, struct rp_llm_settings *settings,
-                                struct rp_err *err)
+static int llm_settings_file(const char *path, struct rp_llm_settings *settings, struct rp_err *err)
 {
     if (read_file(path, settings, err) < 0)
         return rp_wrap(err, "settings of the model server %s", path);
@@ -248,8 +247,8 @@ static bool has_part(CURLU *url, CURLUPart which)
  * @return 0; RP_USAGE for anything but a plain http or https address without name, password, query
  * and fragment
  */
-static int rp_llm_url_check(const char *text, bool *ret_encrypted, bool *ret_loopback,
-                            struct rp_err *err)
+static int llm_url_check(const char *text, bool *ret_encrypted, bool *ret_loopback,
+                         struct rp_err *err)
 {
     rp_cleanup(cleanup_url) CURLU *url = curl_url();
     rp_cleanup(cleanup_part) char *scheme = NULL;
@@ -364,12 +363,12 @@ static int find(const char *file, struct rp_llm_settings *s, struct rp_err *err)
     int found;
 
     if (file)
-        return rp_llm_settings_file(file, s, err);
+        return llm_settings_file(file, s, err);
     if ((found = from_variables(&ours, s, err)) != 0)
         return found < 0 ? found : 0;
     usual_file = default_file();
     if (usual_file && rp_path_exists(usual_file))
-        return rp_llm_settings_file(usual_file, s, err);
+        return llm_settings_file(usual_file, s, err);
     if ((found = from_variables(&usual, s, err)) != 0)
         return found < 0 ? found : 0;
     return rp_fail(err, RP_USAGE,
@@ -394,7 +393,7 @@ static int check_key(const struct rp_llm_settings *s, struct rp_err *err)
 static int check(struct rp_llm_settings *s, struct rp_err *err)
 {
     bool encrypted = false;
-    int rc = rp_llm_url_check(s->base_url, &encrypted, &s->loopback, err);
+    int rc = llm_url_check(s->base_url, &encrypted, &s->loopback, err);
 
     if (rc < 0)
         return rp_wrap(err, "%s", s->origin);
@@ -458,9 +457,8 @@ struct rp_llm_client {
  * @param spent_tokens of the budget, before this client
  * @param log may be NULL
  */
-static int rp_llm_client_open(struct rp_llm_settings *settings, uint64_t spent_tokens,
-                              rp_llm_log log, void *log_context, struct rp_llm_client **ret,
-                              struct rp_err *err)
+static int llm_client_open(struct rp_llm_settings *settings, uint64_t spent_tokens, rp_llm_log log,
+                           void *log_context, struct rp_llm_client **ret, struct rp_err *err)
 {
     struct rp_llm_client *client;
 
@@ -477,7 +475,7 @@ static int rp_llm_client_open(struct rp_llm_settings *settings, uint64_t spent_t
     return 0;
 }
 
-static void rp_llm_client_close(struct rp_llm_client *client)
+static void llm_client_close(struct rp_llm_client *client)
 {
     if (!client)
         return;
@@ -486,7 +484,7 @@ static void rp_llm_client_close(struct rp_llm_client *client)
     curl_global_cleanup();
 }
 
-static const struct rp_llm_settings *rp_llm_client_settings(const struct rp_llm_client *client)
+static const struct rp_llm_settings *llm_client_settings(const struct rp_llm_client *client)
 {
     return &client->settings;
 }
@@ -536,7 +534,7 @@ static void account(struct rp_llm_client *client, const struct rp_exchange *x,
     client->spent_tokens = rp_llm_add_tokens(client->spent_tokens, record->answer_tokens);
 }
 
-static void rp_llm_redact(char *text, const char *key);
+static void llm_redact(char *text, const char *key);
 
 static void tell(struct rp_llm_client *client, const struct rp_exchange *x, unsigned attempt,
                  const char *system, const char *user, const char *failure)
@@ -555,9 +553,9 @@ static void tell(struct rp_llm_client *client, const struct rp_exchange *x, unsi
     rp_buf_add_model_text(&answer, rp_buf_text(&x->completion.text), x->completion.text.len);
     if (!client->log)
         return;
-    rp_llm_redact(answer.data, client->settings.api_key);
-    rp_llm_redact(asked_system, client->settings.api_key);
-    rp_llm_redact(asked_user, client->settings.api_key);
+    llm_redact(answer.data, client->settings.api_key);
+    llm_redact(asked_system, client->settings.api_key);
+    llm_redact(asked_user, client->settings.api_key);
     record.answer = rp_buf_text(&answer);
     record.system = asked_system;
     record.user = asked_user;
@@ -625,7 +623,7 @@ static int attempt_once(struct rp_llm_client *client, const char *system, const 
         return rp_fail(err, RP_ENVIRONMENT, "no request can be made of the prompt (not UTF-8?)");
     rc = rp_llm_exchange(&client->settings, body, strlen(body), x, err);
     if (rc < 0)
-        rp_llm_redact(err->text, client->settings.api_key);
+        llm_redact(err->text, client->settings.api_key);
     tell(client, x, attempt, system, user, rc < 0 ? err->text : NULL);
     return rc;
 }
@@ -635,8 +633,8 @@ static int attempt_once(struct rp_llm_client *client, const char *system, const 
  * @return 1 with an answer; 0 when the session's budget allows no further question; RP_VERDICT: an
  * answer came that cannot be used; RP_ENVIRONMENT; RP_INTERRUPTED
  */
-static int rp_llm_client_ask(struct rp_llm_client *client, const char *system, const char *user,
-                             struct rp_completion *ret, struct rp_err *err)
+static int llm_client_ask(struct rp_llm_client *client, const char *system, const char *user,
+                          struct rp_completion *ret, struct rp_err *err)
 {
     uint64_t prompt_tokens = rp_llm_estimate_tokens(strlen(system) + strlen(user));
 
@@ -669,8 +667,7 @@ static int open_llm(const struct rp_proposer_config *config, void **ret_state, s
     struct rp_llm_client *client = NULL;
 
     if (rp_llm_settings_read(llm->settings_file, &settings, err) < 0 ||
-        rp_llm_client_open(&settings, llm->spent_tokens, llm->log, llm->log_context, &client, err) <
-            0)
+        llm_client_open(&settings, llm->spent_tokens, llm->log, llm->log_context, &client, err) < 0)
         return -(int)err->code;
     *ret_state = client;
     return 0;
@@ -678,7 +675,7 @@ static int open_llm(const struct rp_proposer_config *config, void **ret_state, s
 
 static void close_llm(void *state)
 {
-    rp_llm_client_close(state);
+    llm_client_close(state);
 }
 
 /* Takes the first words of the answer that are not code, because the model was asked to say what it
@@ -708,7 +705,7 @@ static int propose_llm(void *state, const struct rp_proposer_input *input, struc
                        struct rp_err *err)
 {
     struct rp_llm_client *client = state;
-    const struct rp_llm_settings *settings = rp_llm_client_settings(client);
+    const struct rp_llm_settings *settings = llm_client_settings(client);
     rp_cleanup(rp_llm_prompt_free) struct rp_llm_prompt prompt = {0};
     rp_cleanup(rp_completion_free) struct rp_completion completion = {0};
     rp_autofree char *kernel = NULL;
@@ -720,7 +717,7 @@ static int propose_llm(void *state, const struct rp_proposer_input *input, struc
         return err->code == RP_BAD_INPUT
                    ? rp_wrap(err, "prompt_tokens of the settings is too small")
                    : -(int)err->code;
-    rc = rp_llm_client_ask(client, prompt.system, prompt.user, &completion, err);
+    rc = llm_client_ask(client, prompt.system, prompt.user, &completion, err);
     if (rc == 0)
         return rp_fail(err, RP_OK, "the budget of %llu tokens is used up (budget_tokens)",
                        (unsigned long long)settings->budget_tokens);
@@ -757,7 +754,7 @@ static size_t common_bytes(const char *a, const char *b)
  * characters, because a message may have been cut in its middle.
  * @param key NULL: nothing to do
  */
-static void rp_llm_redact(char *text, const char *key)
+static void llm_redact(char *text, const char *key)
 {
     size_t length = key ? strlen(key) : 0;
 

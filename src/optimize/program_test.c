@@ -78,7 +78,7 @@ static void show(FILE *file, const struct place *place, struct rp_buf *text)
  * @return `line 3 is "sum 12" instead of "sum 13"`, with the text of `after` first and the part of
  * long lines that differs; NULL: they are the same, or one cannot be read. Free it.
  */
-static char *rp_first_difference(const char *before_path, const char *after_path)
+static char *first_difference(const char *before_path, const char *after_path)
 {
     rp_cleanup(close_file) FILE *before = fopen(before_path, "re");
     rp_cleanup(close_file) FILE *after = fopen(after_path, "re");
@@ -234,7 +234,7 @@ char *rp_output_differs(const struct rp_child_context *measure, const struct rp_
         return rp_format("its exit status is %d instead of %d", after->status, before->status);
     if (strcmp(before->sha256, after->sha256) == 0)
         return NULL;
-    where = original && printed ? rp_first_difference(original, printed) : NULL;
+    where = original && printed ? first_difference(original, printed) : NULL;
     return rp_format("it prints something else%s%s", where ? ": " : "", where ? where : "");
 }
 

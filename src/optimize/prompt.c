@@ -54,7 +54,7 @@ struct rp_prompt_part {
     bool left_out;
 };
 
-/** Initialise it with zeros, and release it with rp_prompt_parts_free. */
+/** Initialise it with zeros, and release it with prompt_parts_free. */
 struct rp_prompt_parts {
     struct rp_buf heads[RP_SECTION_COUNT],
         tails[RP_SECTION_COUNT]; /**< around what a section has */
@@ -66,8 +66,8 @@ struct rp_prompt_parts {
 enum { LEAST_FENCE = 3 };
 
 /** Begins a new part to write to, which is valid until the next one is made. It is never NULL. */
-static struct rp_buf *rp_prompt_part(struct rp_prompt_parts *parts, enum rp_prompt_section section,
-                                     enum rp_prompt_priority rank, size_t index)
+static struct rp_buf *prompt_part(struct rp_prompt_parts *parts, enum rp_prompt_section section,
+                                  enum rp_prompt_priority rank, size_t index)
 {
     struct rp_prompt_part *longer =
         rp_realloc_array(parts->list, parts->count + 1, sizeof *parts->list);
@@ -79,7 +79,7 @@ static struct rp_buf *rp_prompt_part(struct rp_prompt_parts *parts, enum rp_prom
 }
 
 /** Makes sure that the fence does not occur in this text. Call it before anything is fenced. */
-static void rp_prompt_fence_for(struct rp_prompt_parts *parts, const char *text)
+static void prompt_fence_for(struct rp_prompt_parts *parts, const char *text)
 {
     size_t longest = LEAST_FENCE - 1, most = sizeof parts->fence - 2;
 
@@ -108,8 +108,8 @@ static void break_runs(const struct rp_prompt_parts *parts, char *text)
 }
 
 /** Adds text between fences: whole lines, in which the fence does not occur. */
-static void rp_prompt_add_data(const struct rp_prompt_parts *parts, struct rp_buf *out,
-                               const char *text, size_t bytes)
+static void prompt_add_data(const struct rp_prompt_parts *parts, struct rp_buf *out,
+                            const char *text, size_t bytes)
 {
     rp_autobuf clean = {0};
 
@@ -122,11 +122,11 @@ static void rp_prompt_add_data(const struct rp_prompt_parts *parts, struct rp_bu
 
 /** Adds the text with its fences.
  * @param language behind the first one; may be "" */
-static void rp_prompt_add_fenced(const struct rp_prompt_parts *parts, struct rp_buf *out,
-                                 const char *language, const char *text, size_t bytes)
+static void prompt_add_fenced(const struct rp_prompt_parts *parts, struct rp_buf *out,
+                              const char *language, const char *text, size_t bytes)
 {
     rp_buf_printf(out, "%s%s\n", parts->fence, language);
-    rp_prompt_add_data(parts, out, text, bytes);
+    prompt_add_data(parts, out, text, bytes);
     rp_buf_printf(out, "%s\n", parts->fence);
 }
 
@@ -177,9 +177,8 @@ static void render(struct rp_prompt_parts *parts, struct rp_buf *out)
  * @return 0 with the text and how many parts it lacks; RP_BAD_INPUT when the necessary parts are
  * longer
  */
-static int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t rules_bytes,
-                                size_t most_bytes, char **ret, size_t *ret_left_out,
-                                struct rp_err *err)
+static int prompt_parts_join(struct rp_prompt_parts *parts, size_t rules_bytes, size_t most_bytes,
+                             char **ret, size_t *ret_left_out, struct rp_err *err)
 {
     rp_autobuf out = {0};
     size_t left_out = 0;
@@ -205,7 +204,7 @@ static int rp_prompt_parts_join(struct rp_prompt_parts *parts, size_t rules_byte
     return 0;
 }
 
-static void rp_prompt_parts_free(struct rp_prompt_parts *parts)
+static void prompt_parts_free(struct rp_prompt_parts *parts)
 {
     for (int section = 0; section < RP_SECTION_COUNT; section++) {
         rp_buf_free(&parts->heads[section]);
@@ -252,7 +251,7 @@ static void add_named(struct rp_buf *out, const char *what, const char *value)
 static void add_hardware(struct rp_prompt_parts *parts, const struct rp_kernel_facts *facts)
 {
     const struct rp_arch *arch = facts->arch ? rp_arch_find(facts->arch) : NULL;
-    struct rp_buf *out = rp_prompt_part(parts, RP_SECTION_HARDWARE, RP_RANK_NEEDED, 0);
+    struct rp_buf *out = prompt_part(parts, RP_SECTION_HARDWARE, RP_RANK_NEEDED, 0);
 
     rp_buf_puts(&parts->heads[RP_SECTION_HARDWARE], "## Hardware\n");
     rp_buf_puts(&parts->tails[RP_SECTION_HARDWARE], "\n");
@@ -310,7 +309,7 @@ static void add_resources(struct rp_buf *out, const struct rp_kernel_facts *f)
 
 static void add_measured(struct rp_prompt_parts *parts, const struct rp_kernel_facts *f)
 {
-    struct rp_buf *out = rp_prompt_part(parts, RP_SECTION_MEASURED, RP_RANK_NEEDED, 0);
+    struct rp_buf *out = prompt_part(parts, RP_SECTION_MEASURED, RP_RANK_NEEDED, 0);
 
     rp_buf_puts(&parts->heads[RP_SECTION_MEASURED], "## Measured\n");
     rp_buf_puts(&parts->tails[RP_SECTION_MEASURED], "\n");
@@ -324,7 +323,7 @@ static void add_measured(struct rp_prompt_parts *parts, const struct rp_kernel_f
     add_limits(out, f);
     add_resources(out, f);
     for (size_t i = 0; i < f->rule_count && i < MAX_RULES; i++) {
-        out = rp_prompt_part(parts, RP_SECTION_MEASURED, RP_RANK_MEASURED, i);
+        out = prompt_part(parts, RP_SECTION_MEASURED, RP_RANK_MEASURED, i);
         rp_buf_puts(out, "- ");
         add_word(out, f->rules[i].text);
         rp_buf_puts(out, "\n");
@@ -358,7 +357,7 @@ static void add_line_text(struct rp_buf *out, const char *place,
 static void add_stalls(struct rp_prompt_parts *parts, const struct rp_kernel_facts *f,
                        const struct rp_kernel_source *source)
 {
-    struct rp_buf *out = rp_prompt_part(parts, RP_SECTION_STALLS, RP_RANK_NEEDED, 0);
+    struct rp_buf *out = prompt_part(parts, RP_SECTION_STALLS, RP_RANK_NEEDED, 0);
 
     rp_buf_printf(&parts->heads[RP_SECTION_STALLS], "## Where its waves wait\n");
     rp_buf_puts(&parts->tails[RP_SECTION_STALLS], "\n");
@@ -369,7 +368,7 @@ static void add_stalls(struct rp_prompt_parts *parts, const struct rp_kernel_fac
         rp_buf_printf(out, ": %.1f %%\n", 100 * f->stalls[i].fraction);
     }
     for (size_t i = 0; i < f->line_count; i++) {
-        out = rp_prompt_part(parts, RP_SECTION_STALLS, RP_RANK_MEASURED, MAX_RULES + i);
+        out = prompt_part(parts, RP_SECTION_STALLS, RP_RANK_MEASURED, MAX_RULES + i);
         rp_buf_printf(out, "- %.1f %% of the stalled cycles at ", 100 * f->lines[i].share);
         add_word(out, f->lines[i].place);
         rp_buf_puts(out, "\n");
@@ -380,8 +379,8 @@ static void add_stalls(struct rp_prompt_parts *parts, const struct rp_kernel_fac
 /** Adds the sections about the hardware, the measurements and the stalls. Unknown values are left
  * out.
  * @param facts may be NULL */
-static void rp_prompt_add_facts(struct rp_prompt_parts *parts, const struct rp_kernel_facts *facts,
-                                const struct rp_kernel_source *source)
+static void prompt_add_facts(struct rp_prompt_parts *parts, const struct rp_kernel_facts *facts,
+                             const struct rp_kernel_source *source)
 {
     if (!facts)
         return;
@@ -459,8 +458,8 @@ static bool is_between(const char *line, const char *end)
  * @p path, each with the lines that follow it. Their lines are counted from the kernel's first one,
  * which is 1.
  */
-static void rp_llm_own_diagnostics(const char *output, const char *path, uint32_t first_line,
-                                   uint32_t line_count, struct rp_buf *to)
+static void llm_own_diagnostics(const char *output, const char *path, uint32_t first_line,
+                                uint32_t line_count, struct rp_buf *to)
 {
     bool own = false, any = false;
 
@@ -544,11 +543,11 @@ static char *make_system(enum rp_edit_scope scope)
 /* The fence must hold for everything that will be fenced. */
 static void choose_fence(struct rp_prompt_parts *parts, const struct rp_proposer_input *in)
 {
-    rp_prompt_fence_for(parts, in->source->text);
-    rp_prompt_fence_for(parts, in->failed_text);
-    rp_prompt_fence_for(parts, in->compiler_output);
+    prompt_fence_for(parts, in->source->text);
+    prompt_fence_for(parts, in->failed_text);
+    prompt_fence_for(parts, in->compiler_output);
     for (size_t i = 0; i < in->attempt_count; i++)
-        rp_prompt_fence_for(parts, in->attempts[i].kernel_text);
+        prompt_fence_for(parts, in->attempts[i].kernel_text);
 }
 
 static void add_line(struct rp_buf *out, const char *text, size_t most)
@@ -565,7 +564,7 @@ static void add_line(struct rp_buf *out, const char *text, size_t most)
 
 static void add_task(struct rp_prompt_parts *parts, const struct rp_proposer_input *in)
 {
-    struct rp_buf *out = rp_prompt_part(parts, RP_SECTION_TASK, RP_RANK_NEEDED, 0);
+    struct rp_buf *out = prompt_part(parts, RP_SECTION_TASK, RP_RANK_NEEDED, 0);
 
     rp_buf_puts(out,
                 in->failed_text ? "Repair your last proposal for the kernel " : "Make the kernel ");
@@ -583,20 +582,19 @@ static void add_declarations(struct rp_prompt_parts *parts, const struct rp_kern
                   "## What the file declares for it\n%scpp\n", parts->fence);
     rp_buf_printf(&parts->tails[RP_SECTION_DECLARATIONS], "%s\n\n", parts->fence);
     for (size_t i = 0; i < count; i++) {
-        struct rp_buf *out = rp_prompt_part(parts, RP_SECTION_DECLARATIONS, RP_RANK_DECLARATION, i);
+        struct rp_buf *out = prompt_part(parts, RP_SECTION_DECLARATIONS, RP_RANK_DECLARATION, i);
 
-        rp_prompt_add_data(parts, out, source->text + ranges[i].begin,
-                           ranges[i].end - ranges[i].begin);
+        prompt_add_data(parts, out, source->text + ranges[i].begin,
+                        ranges[i].end - ranges[i].begin);
     }
 }
 
 static void add_kernel(struct rp_prompt_parts *parts, const struct rp_kernel_source *source)
 {
-    struct rp_buf *out = rp_prompt_part(parts, RP_SECTION_KERNEL, RP_RANK_NEEDED, 0);
+    struct rp_buf *out = prompt_part(parts, RP_SECTION_KERNEL, RP_RANK_NEEDED, 0);
 
     rp_buf_printf(out, "## The kernel (its first line is line %u of the file)\n", source->line);
-    rp_prompt_add_fenced(parts, out, "cpp", source->text + source->begin,
-                         source->end - source->begin);
+    prompt_add_fenced(parts, out, "cpp", source->text + source->begin, source->end - source->begin);
     rp_buf_puts(out, "\n");
 }
 
@@ -607,7 +605,7 @@ static void add_loops(struct rp_prompt_parts *parts, const struct rp_kernel_sour
     rp_buf_puts(&parts->tails[RP_SECTION_LOOPS], "\n");
     for (size_t i = 0; i < source->loop_count; i++) {
         const struct rp_source_loop *loop = &source->loops[i];
-        struct rp_buf *out = rp_prompt_part(parts, RP_SECTION_LOOPS, RP_RANK_NEEDED, i);
+        struct rp_buf *out = prompt_part(parts, RP_SECTION_LOOPS, RP_RANK_NEEDED, i);
 
         rp_buf_printf(out, "- line %u of the file: %s", loop->line,
                       loop->innermost ? "innermost" : "holds loops");
@@ -631,7 +629,7 @@ static void add_attempts(struct rp_prompt_parts *parts, const struct rp_proposer
     for (size_t i = 0; i < in->attempt_count; i++) {
         const struct rp_attempt *a = &in->attempts[i];
         size_t age = in->attempt_count - i;
-        struct rp_buf *out = rp_prompt_part(parts, RP_SECTION_ATTEMPTS, RP_RANK_ATTEMPT, age);
+        struct rp_buf *out = prompt_part(parts, RP_SECTION_ATTEMPTS, RP_RANK_ATTEMPT, age);
 
         rp_buf_puts(out, "- ");
         add_line(out, a->title ? a->title : "a proposal", MAX_REASON_BYTES);
@@ -646,8 +644,8 @@ static void add_attempts(struct rp_prompt_parts *parts, const struct rp_proposer
         rp_buf_puts(out, "\n");
         if (!a->kernel_text || !*a->kernel_text || strlen(a->kernel_text) > most)
             continue;
-        out = rp_prompt_part(parts, RP_SECTION_ATTEMPTS, RP_RANK_ATTEMPT_TEXT, age);
-        rp_prompt_add_fenced(parts, out, "cpp", a->kernel_text, strlen(a->kernel_text));
+        out = prompt_part(parts, RP_SECTION_ATTEMPTS, RP_RANK_ATTEMPT_TEXT, age);
+        prompt_add_fenced(parts, out, "cpp", a->kernel_text, strlen(a->kernel_text));
     }
 }
 
@@ -669,43 +667,43 @@ static void add_repair(struct rp_prompt_parts *parts, const struct rp_proposer_i
 
     if (!in->failed_text || !in->compiler_output)
         return;
-    rp_llm_own_diagnostics(in->compiler_output, in->source->path, in->source->line,
-                           count_lines(in->failed_text), &said);
-    out = rp_prompt_part(parts, RP_SECTION_REPAIR, RP_RANK_REPAIR, 1);
+    llm_own_diagnostics(in->compiler_output, in->source->path, in->source->line,
+                        count_lines(in->failed_text), &said);
+    out = prompt_part(parts, RP_SECTION_REPAIR, RP_RANK_REPAIR, 1);
     bytes = strlen(in->failed_text);
     rp_buf_puts(out, "## Your last proposal\n");
     if (bytes > most)
         rp_buf_printf(out, "It has %zu bytes, and is too long to be shown.\n", bytes);
     else
-        rp_prompt_add_fenced(parts, out, "cpp", in->failed_text, bytes);
-    out = rp_prompt_part(parts, RP_SECTION_REPAIR, RP_RANK_REPAIR, 0);
+        prompt_add_fenced(parts, out, "cpp", in->failed_text, bytes);
+    out = prompt_part(parts, RP_SECTION_REPAIR, RP_RANK_REPAIR, 0);
     bytes = said.len;
     rp_buf_puts(out, "\n## What the compiler said of it\n");
-    rp_prompt_add_fenced(parts, out, "", rp_buf_text(&said),
-                         bytes > MAX_COMPILER_BYTES ? MAX_COMPILER_BYTES : bytes);
+    prompt_add_fenced(parts, out, "", rp_buf_text(&said),
+                      bytes > MAX_COMPILER_BYTES ? MAX_COMPILER_BYTES : bytes);
     rp_buf_puts(out, "\n");
 }
 
 int rp_llm_prompt_make(const struct rp_proposer_input *in, uint64_t max_tokens,
                        struct rp_llm_prompt *ret, struct rp_err *err)
 {
-    rp_cleanup(rp_prompt_parts_free) struct rp_prompt_parts parts = {0};
+    rp_cleanup(prompt_parts_free) struct rp_prompt_parts parts = {0};
     rp_cleanup(rp_llm_prompt_free) struct rp_llm_prompt prompt = {0};
     size_t most = max_tokens > SIZE_MAX / 4 ? SIZE_MAX / 2 : (size_t)max_tokens * 3, rules;
 
     prompt.system = make_system(in->scope);
     choose_fence(&parts, in);
     add_task(&parts, in);
-    rp_prompt_add_facts(&parts, in->facts, in->source);
+    prompt_add_facts(&parts, in->facts, in->source);
     add_declarations(&parts, in->source);
     add_kernel(&parts, in->source);
     add_loops(&parts, in->source, in->scope);
     add_attempts(&parts, in, most / MAX_TEXT_PART);
     add_repair(&parts, in, most / MAX_TEXT_PART);
-    rp_buf_puts(rp_prompt_part(&parts, RP_SECTION_ANSWER, RP_RANK_NEEDED, 0),
+    rp_buf_puts(prompt_part(&parts, RP_SECTION_ANSWER, RP_RANK_NEEDED, 0),
                 "Answer with one line and one fenced block with the complete kernel.\n");
     rules = strlen(prompt.system);
-    if (rp_prompt_parts_join(&parts, rules, most, &prompt.user, &prompt.left_out, err) < 0)
+    if (prompt_parts_join(&parts, rules, most, &prompt.user, &prompt.left_out, err) < 0)
         return -(int)err->code;
     prompt.tokens = rp_llm_estimate_tokens(rules + strlen(prompt.user));
     *ret = prompt;

@@ -178,8 +178,8 @@ static bool is_of_pass(const struct ranked *ranked, unsigned factor, bool first_
  * @param ret has room for loop_count * 7 entries
  * @return how many were written
  */
-static size_t rp_unroll_plan(const struct rp_kernel_source *source,
-                             const struct rp_kernel_facts *facts, struct rp_unroll_step *ret)
+static size_t unroll_plan(const struct rp_kernel_source *source,
+                          const struct rp_kernel_facts *facts, struct rp_unroll_step *ret)
 {
     struct ranked *loops = rp_alloc_zero(source->loop_count + 1, sizeof *loops);
     const unsigned *factors = factors_for(facts);
@@ -317,7 +317,7 @@ static int propose_unroll(void *state, const struct rp_proposer_input *input,
 
     (void)state;
     (void)err;
-    return first_untried(input, plan, rp_unroll_plan(input->source, input->facts, plan), same, ret);
+    return first_untried(input, plan, unroll_plan(input->source, input->facts, plan), same, ret);
 }
 
 const struct rp_proposer rp_proposer_unroll = {

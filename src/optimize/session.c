@@ -138,7 +138,7 @@ static int run_rebuilt(struct rp_session *s, struct rp_err *err)
 }
 
 /** Builds and runs the program to get its output. */
-static int rp_session_build(struct rp_session *s, struct rp_err *err)
+static int session_build(struct rp_session *s, struct rp_err *err)
 {
     int rc;
 
@@ -234,8 +234,7 @@ static int open_proposer(struct rp_session *s, struct rp_err *err)
 }
 
 /** Says how long its runs may take. */
-static struct rp_run_deadline rp_session_deadline(const struct rp_session_options *o,
-                                                  int64_t begin_ns)
+static struct rp_run_deadline session_deadline(const struct rp_session_options *o, int64_t begin_ns)
 {
     return (struct rp_run_deadline){
         .timeout_ns = (int64_t)(o->timeout_s * 1e9),
@@ -280,7 +279,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
         rc = rp_session_record(s, err);
     if (rc == 0)
         rc = rp_session_folder_keep_input(&s->folder, err);
-    s->patience = rp_session_deadline(s->o, s->begin_ns);
+    s->patience = session_deadline(s->o, s->begin_ns);
     s->measure = (struct rp_child_context){.self = s->o->self,
                                            .device = s->o->device,
                                            .timing = s->o->timing,
@@ -384,7 +383,7 @@ int rp_session_run(const struct rp_session_options *options, struct rp_session_r
 
     *ret = (struct rp_session_result){0};
     if (rc == 0)
-        rc = rp_session_build(&s, err);
+        rc = session_build(&s, err);
     if (rc == 0)
         rc = rp_session_rounds(&s, err);
     rc = rp_session_excuse_budget_end(&s, rc, err);

@@ -85,8 +85,8 @@ static size_t first_line(size_t begin, size_t count)
  * equal.
  * @param name of the file, without blanks at its ends
  */
-static void rp_patch_write(const char *name, const char *before, size_t before_bytes,
-                           const char *after, size_t after_bytes, struct rp_buf *ret)
+static void patch_write(const char *name, const char *before, size_t before_bytes,
+                        const char *after, size_t after_bytes, struct rp_buf *ret)
 {
     struct lines a = {0}, b = {0};
     size_t head = 0, tail = 0, begin, end;
@@ -142,7 +142,7 @@ static void name_files(const struct rp_session *s, char **ret_source, char **ret
 
 /** Says whether a result of this session has that hash.
  * @param key "source_sha256" or "patch_sha256" */
-static bool rp_session_left_result(const struct rp_session *s, const char *key, const char *hash)
+static bool session_left_result(const struct rp_session *s, const char *key, const char *hash)
 {
     for (size_t i = 0; i < rp_journal_count(s->journal); i++) {
         const char *kind;
@@ -191,20 +191,20 @@ static int check_files(const struct rp_session *s, const char *source, const cha
     const bool own = is_own_patch(patch, vouched);
 
     if (access(patch, F_OK) == 0 && !own &&
-        (rp_sha256_file(patch, hash, NULL) < 0 || !rp_session_left_result(s, "patch_sha256", hash)))
+        (rp_sha256_file(patch, hash, NULL) < 0 || !session_left_result(s, "patch_sha256", hash)))
         return session_write_refuse(patch, err);
     if (access(source, F_OK) != 0)
         return 0;
     if (rp_sha256_file(source, hash, NULL) < 0)
         return session_write_refuse(source, err);
-    return (own && strcmp(hash, vouched) == 0) || rp_session_left_result(s, "source_sha256", hash)
+    return (own && strcmp(hash, vouched) == 0) || session_left_result(s, "source_sha256", hash)
                ? 0
                : session_write_refuse(source, err);
 }
 
 /** Checks that the result can be written beside the source, and would not replace a file of others.
  */
-static int rp_session_check_place(const struct rp_session *s, struct rp_err *err)
+static int session_check_place(const struct rp_session *s, struct rp_err *err)
 {
     const char *slash = strrchr(s->o->source, '/');
     rp_autofree char *source = NULL, *patch = NULL, *folder = NULL;
@@ -272,7 +272,7 @@ static int apply(struct rp_session *s, const char *text, size_t bytes,
     if (!file || rp_sha256_file(file, hash, NULL) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", s->o->source);
     done = holds(file, text, bytes);
-    of_a_result = rp_session_left_result(s, "source_sha256", hash);
+    of_a_result = session_left_result(s, "source_sha256", hash);
     if (!done && !of_a_result && !holds(file, s->original, s->original_bytes))
         return rp_fail(err, RP_BAD_INPUT,
                        "--apply: %s was changed meanwhile, and is left as it is; %s has the result",
@@ -291,8 +291,8 @@ static void make_patch(const struct rp_session *s, const char *text, const char 
     rp_autobuf lines = {0};
     char own[RP_SHA256_TEXT];
 
-    rp_patch_write(slash ? slash + 1 : s->o->source, s->original, s->original_bytes, text,
-                   strlen(text), &lines);
+    patch_write(slash ? slash + 1 : s->o->source, s->original, s->original_bytes, text,
+                strlen(text), &lines);
     rp_sha256(rp_buf_text(&lines), lines.len, own);
     rp_buf_printf(ret, "%s%s%s%s\n", session_write_mark, hash, mark_own, own);
     rp_buf_add(ret, rp_buf_text(&lines), lines.len);
@@ -305,8 +305,8 @@ static int announce(struct rp_session *s, const char *source_hash, const struct 
     char hash[RP_SHA256_TEXT];
 
     rp_sha256(patch->data, patch->len, hash);
-    if (rp_session_left_result(s, "source_sha256", source_hash) &&
-        rp_session_left_result(s, "patch_sha256", hash))
+    if (session_left_result(s, "source_sha256", source_hash) &&
+        session_left_result(s, "patch_sha256", hash))
         return 0;
     return rp_journal_add(
         s->journal, "result", NULL,
@@ -522,7 +522,7 @@ static int restore_original(struct rp_session *s, struct rp_err *err)
     rp_sha256(s->original, s->original_bytes, hash);
     if (!expected)
         return rp_write_private_file(path, s->original, s->original_bytes, err);
-    if (strcmp(hash, expected) == 0 || !rp_session_left_result(s, "source_sha256", hash))
+    if (strcmp(hash, expected) == 0 || !session_left_result(s, "source_sha256", hash))
         return 0;
     text = rp_read_text(path, RP_MAX_SOURCE_BYTES);
     if (text)
@@ -566,7 +566,7 @@ int rp_session_record(struct rp_session *s, struct rp_err *err)
                     s->o->folder);
     if (rc == 0)
         /* There is no record yet, so a session can begin here later. */
-        rc = rp_session_check_place(s, err);
+        rc = session_check_place(s, err);
     if (rc == 0)
         rc = restore_original(s, err);
     if (rc < 0)
@@ -626,7 +626,7 @@ bool rp_session_is_file(const char *path, const json_t *data, const char *key)
 
 /** Says by what the program is judged: "check", "stdout", or "none" without output. NULL means that
  * it was not run. */
-static const char *rp_session_judged_by(const struct rp_session *s)
+static const char *session_judged_by(const struct rp_session *s)
 {
     return !*s->expected.sha256  ? NULL
            : s->expected.checked ? "check"
@@ -661,6 +661,6 @@ json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const 
         "proposer_ended", rp_session_text(s->proposer_ended), "ended_by", ended_by, "error",
         rp_session_text(error), "scope", o->scope == RP_EDIT_UNROLL ? "unroll" : "body",
         "least_improvement", o->least_improvement, "dry_run", o->dry_run, "output_judged_by",
-        rp_session_judged_by(s), "rounds", s->rounds, "accepted", s->accepted, "program",
+        session_judged_by(s), "rounds", s->rounds, "accepted", s->accepted, "program",
         s->whole ? json_incref(s->whole) : json_null(), "times_modelled", s->modelled);
 }

@@ -144,8 +144,8 @@ static json_t *geometries_json(const struct rp_captures *captures)
  * @return 1 they are there, 0 they cannot be captured (the JSON says why), negative; RP_VERDICT:
  * the time of --budget was over
  */
-static int rp_session_capture(struct rp_kernel_run *run, const char *profile, const char *folder,
-                              struct rp_err *err)
+static int session_capture(struct rp_kernel_run *run, const char *profile, const char *folder,
+                           struct rp_err *err)
 {
     struct rp_session *s = run->s;
     struct rp_err why = RP_ERR_INIT;
@@ -196,7 +196,7 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
         json_object_set_new(run->json, "stop", rp_session_text(why.text));
     if (!run->source || rc < 0)
         return run->source ? rc : rp_session_folder_check(&s->folder, err);
-    rc = rp_session_capture(run, profile, captures, err);
+    rc = session_capture(run, profile, captures, err);
     if (rc <= 0)
         return rc;
     rc = check_origin(run, err);
@@ -267,7 +267,7 @@ static void report_why_nothing(struct rp_kernel_run *run)
     json_object_set_new(run->json, "stop", rp_session_text(why));
 }
 
-static bool rp_session_ends_by(const struct rp_err *failed);
+static bool session_ends_by(const struct rp_err *failed);
 
 /** Attempts before a failure are decided as always, unless the session ends with it. */
 static int try_and_accept(struct rp_kernel_run *run, struct rp_err *err)
@@ -275,7 +275,7 @@ static int try_and_accept(struct rp_kernel_run *run, struct rp_err *err)
     struct rp_err failed = RP_ERR_INIT;
     int rc = rp_session_excuse_budget_end(run->s, rp_session_try_candidates(run, &failed), &failed);
 
-    if (rc < 0 && rp_session_ends_by(&failed)) {
+    if (rc < 0 && session_ends_by(&failed)) {
         *err = failed;
         return rc;
     }
@@ -298,9 +298,9 @@ static int try_and_accept(struct rp_kernel_run *run, struct rp_err *err)
  * @param json gets all attempts, also those before a failure
  * @return 1 accepted, 0 nothing, negative
  */
-static int rp_session_kernel(struct rp_session *s, unsigned round, size_t place,
-                             const struct rp_kernel_facts *facts, const char *profile, json_t *json,
-                             struct rp_err *err)
+static int session_kernel(struct rp_session *s, unsigned round, size_t place,
+                          const struct rp_kernel_facts *facts, const char *profile, json_t *json,
+                          struct rp_err *err)
 {
     rp_cleanup(free_run) struct rp_kernel_run run = {
         .s = s, .round = round, .facts = facts, .profile = profile, .json = json};
@@ -421,7 +421,7 @@ static void leave_for_later(json_t *kernels, size_t from, size_t to)
 }
 
 /** Says whether this failure of a kernel would affect the others, too. */
-static bool rp_session_ends_by(const struct rp_err *failed)
+static bool session_ends_by(const struct rp_err *failed)
 {
     return failed->code == RP_INTERRUPTED || failed->code == RP_ENVIRONMENT;
 }
@@ -429,7 +429,7 @@ static bool rp_session_ends_by(const struct rp_err *failed)
 static bool ends_session(const struct rp_session *s, const struct rp_err *failed,
                          struct rp_err *err)
 {
-    if (rp_session_ends_by(failed)) {
+    if (session_ends_by(failed)) {
         *err = *failed;
         return true;
     }
@@ -439,13 +439,13 @@ static bool ends_session(const struct rp_session *s, const struct rp_err *failed
     return true;
 }
 
-/** @return as rp_session_kernel; 0 also when this kernel cannot be judged */
+/** @return as session_kernel; 0 also when this kernel cannot be judged */
 static int try_kernel(struct rp_session *s, unsigned round, size_t place,
                       const struct rp_kernel_facts *facts, const char *profile, json_t *json,
                       struct rp_err *err)
 {
     struct rp_err failed = RP_ERR_INIT;
-    int rc = rp_session_kernel(s, round, place, facts, profile, json, &failed);
+    int rc = session_kernel(s, round, place, facts, profile, json, &failed);
 
     rc = rp_session_excuse_budget_end(s, rc, &failed);
     if (rc >= 0)

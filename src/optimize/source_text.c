@@ -315,7 +315,7 @@ static size_t read_character(const unsigned char *at, size_t left, uint32_t *ret
 
 /** These characters beyond ASCII change the direction of writing, or cannot be seen, or act on
  * terminals. */
-static bool rp_codepoint_is_hidden(uint32_t c)
+static bool codepoint_is_hidden(uint32_t c)
 {
     return rp_utf8_is_invisible(c);
 }
@@ -349,7 +349,7 @@ static int check_bytes(const char *text, size_t bytes, struct rp_err *err)
         if (length == 0)
             return rp_fail(err, RP_VERDICT, "line %u: a byte that is not UTF-8: write plain text",
                            line);
-        if (is_control(character) || rp_codepoint_is_hidden(character))
+        if (is_control(character) || codepoint_is_hidden(character))
             return rp_fail(err, RP_VERDICT,
                            "line %u: the character U+%04X cannot be seen: leave it out", line,
                            character);
@@ -530,7 +530,7 @@ static bool is_unseen(const char *text, size_t length)
 {
     const uint32_t c = character_at(text, length);
 
-    return (c < ' ' && c != '\t' && c != '\n') || c == 0x7F || rp_codepoint_is_hidden(c);
+    return (c < ' ' && c != '\t' && c != '\n') || c == 0x7F || codepoint_is_hidden(c);
 }
 
 void rp_buf_add_model_text(struct rp_buf *out, const char *text, size_t bytes)

@@ -91,8 +91,8 @@ int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_de
 }
 
 /** Decides for a ratio that has no noise because it was computed and not measured. */
-static int rp_replay_decide_exactly(double ratio, const struct rp_decide_rule *rule,
-                                    struct rp_decided *ret, struct rp_err *err)
+static int replay_decide_exactly(double ratio, const struct rp_decide_rule *rule,
+                                 struct rp_decided *ret, struct rp_err *err)
 {
     struct rp_decided d = {.ratio = ratio, .low = ratio, .high = ratio, .level = 1};
 
@@ -143,11 +143,10 @@ int rp_decide_held(const double *log_ratios, size_t blocks, bool last,
 }
 
 /** Decides whether a ratio without noise holds, as it was computed and not measured. */
-static int rp_decide_held_exactly(double ratio, const struct rp_held_rule *rule,
-                                  struct rp_decided *ret, enum rp_held *ret_held,
-                                  struct rp_err *err)
+static int decide_held_exactly(double ratio, const struct rp_held_rule *rule,
+                               struct rp_decided *ret, enum rp_held *ret_held, struct rp_err *err)
 {
-    int rc = rp_replay_decide_exactly(ratio, &rule->decide, ret, err);
+    int rc = replay_decide_exactly(ratio, &rule->decide, ret, err);
 
     if (rc == 0)
         *ret_held = held(ret, ret->low, rule);
@@ -244,7 +243,7 @@ static int held_modelled(const double us[2], const struct rp_held_rule *rule,
     double x = 0;
     int rc = rp_decide_block(&us[0], &us[1], 1, &x, err);
 
-    return rc < 0 ? rc : rp_decide_held_exactly(exp(x), rule, ret, ret_held, err);
+    return rc < 0 ? rc : decide_held_exactly(exp(x), rule, ret, ret_held, err);
 }
 
 /* @return 0, also if memory is wrong, or the variation has a reason now why it tells nothing */

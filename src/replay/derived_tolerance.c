@@ -53,7 +53,7 @@ static const double chance = 1e-3;
 static const double least_same = 0.5;
 
 /** A unit has 4 bytes, or 8 where the rule is for numbers of 8 bytes. */
-static unsigned rp_tolerance_unit_bytes(const struct rp_compare_rule *rule)
+static unsigned tolerance_unit_bytes(const struct rp_compare_rule *rule)
 {
     return rule->type == RP_F64 ? 8 : 4;
 }
@@ -92,12 +92,12 @@ static bool all_alike(const struct rp_spread_of_type *s, const struct rp_compare
  * @param differs  its words that differ from run to run
  * @param ret  a byte for each (enum rp_tolerance_unit)
  */
-static void rp_tolerance_units(const struct rp_spread *spread, const struct rp_compare_rule *rule,
-                               const uint8_t *before, const uint8_t *after, const uint64_t *differs,
-                               uint8_t *ret)
+static void tolerance_units(const struct rp_spread *spread, const struct rp_compare_rule *rule,
+                            const uint8_t *before, const uint8_t *after, const uint64_t *differs,
+                            uint8_t *ret)
 {
     const struct rp_spread_of_type *s = &spread->types[rule->type - RP_F32];
-    const unsigned bytes = rp_tolerance_unit_bytes(rule);
+    const unsigned bytes = tolerance_unit_bytes(rule);
 
     for (size_t at = 0; at < RP_PAGE_BYTES; at += bytes) {
         const bool changed = memcmp(before + at, after + at, bytes) != 0;
@@ -116,7 +116,7 @@ static void rp_tolerance_units(const struct rp_spread *spread, const struct rp_c
 
 /* --- rows ---------------------------------------------------------------------------------- */
 
-static void rp_tolerance_count(const uint8_t *units, size_t count, struct rp_tolerance_count *total)
+static void tolerance_count(const uint8_t *units, size_t count, struct rp_tolerance_count *total)
 {
     for (size_t i = 0; i < count; i++) {
         total->differs += units[i] == RP_TOLERANCE_DIFFERS;
@@ -155,8 +155,8 @@ static void find_rows(const uint8_t *units, size_t count, size_t distance, size_
 /* Units that are the same, so many at one distance from each other (that of fields in an array of
  * structures, or side by side) that this is not chance, become RP_TOLERANCE_EXACT. @param total  of
  * the whole region */
-static void rp_tolerance_drop_rows(const struct rp_tolerance_count *total, uint8_t *units,
-                                   size_t count)
+static void tolerance_drop_rows(const struct rp_tolerance_count *total, uint8_t *units,
+                                size_t count)
 {
     rp_autofree uint8_t *drop = rp_alloc_zero(count, 1);
 
@@ -168,7 +168,7 @@ static void rp_tolerance_drop_rows(const struct rp_tolerance_count *total, uint8
 }
 
 /** Marks the words of a page to which the tolerance applies. */
-static void rp_tolerance_mask(const uint8_t *units, unsigned unit_bytes, uint64_t *ret)
+static void tolerance_mask(const uint8_t *units, unsigned unit_bytes, uint64_t *ret)
 {
     memset(ret, 0, RP_PAGE_MASKS * sizeof *ret);
     for (size_t word = 0; word < RP_PAGE_WORDS; word++)
@@ -211,8 +211,8 @@ static void note_number(struct rp_spread_of_type *s, enum rp_number_type type, u
 
 /** @param bytes  a multiple of 8; got and expected begin at the same offset of a region, likewise
  */
-static void rp_spread_note(struct rp_spread *spread, const uint8_t *got, const uint8_t *expected,
-                           size_t bytes)
+static void spread_note(struct rp_spread *spread, const uint8_t *got, const uint8_t *expected,
+                        size_t bytes)
 {
     if (memcmp(got, expected, bytes) == 0)
         return;
@@ -261,7 +261,7 @@ static double freedom(const struct rp_spread_of_type *s, enum rp_number_type typ
  * @return whether there is such a rule: the values that differ are near each other as numbers of
  *         some type
  */
-static bool rp_spread_rule(const struct rp_spread *spread, struct rp_compare_rule *ret)
+static bool spread_rule(const struct rp_spread *spread, struct rp_compare_rule *ret)
 {
     double least = INFINITY;
 
@@ -313,7 +313,7 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     (void)err;
     if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
         return 0;
-    rp_spread_note(&own->regions[fresh.key.region].spread, contents, expected, RP_PAGE_BYTES);
+    spread_note(&own->regions[fresh.key.region].spread, contents, expected, RP_PAGE_BYTES);
     rp_compare_words(&rp_exact, contents, expected, RP_PAGE_BYTES, different);
     known = find_page(&own->differing, own->sorted, fresh.key.region, page);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
@@ -381,9 +381,8 @@ static int take_page(struct together *t, uint64_t page, struct rp_err *err)
         return rc;
     if (t->pages == 0)
         t->first = page;
-    rp_tolerance_units(&own->spread, &own->rule, before, after,
-                       differing ? differing->words : nothing,
-                       t->units + t->pages++ * (RP_PAGE_BYTES / t->unit_bytes));
+    tolerance_units(&own->spread, &own->rule, before, after, differing ? differing->words : nothing,
+                    t->units + t->pages++ * (RP_PAGE_BYTES / t->unit_bytes));
     return 0;
 }
 
@@ -393,12 +392,12 @@ static void end_pages(struct together *t)
     struct rp_differing_page near = {.key.region = t->region};
 
     if (!t->mark)
-        rp_tolerance_count(t->units, t->pages * per_page, &t->count);
+        tolerance_count(t->units, t->pages * per_page, &t->count);
     else if (t->pages)
-        rp_tolerance_drop_rows(&t->count, t->units, t->pages * per_page);
+        tolerance_drop_rows(&t->count, t->units, t->pages * per_page);
     for (uint64_t i = 0; t->mark && i < t->pages; i++) {
         near.key.page = t->first + i;
-        rp_tolerance_mask(t->units + i * per_page, t->unit_bytes, near.words);
+        tolerance_mask(t->units + i * per_page, t->unit_bytes, near.words);
         rp_vec_push(&t->own->near, near);
     }
     t->pages = 0;
@@ -430,7 +429,7 @@ static int go_through(struct together *t, struct rp_err *err)
 static int find_near(struct rp_derived_tolerance *own, struct rp_replay *r, size_t region,
                      struct rp_err *err)
 {
-    const unsigned unit_bytes = rp_tolerance_unit_bytes(&own->regions[region].rule);
+    const unsigned unit_bytes = tolerance_unit_bytes(&own->regions[region].rule);
     rp_autofree uint8_t *units = rp_alloc((size_t)MOST_TOGETHER * (RP_PAGE_BYTES / unit_bytes));
     struct together t = {
         .r = r, .own = own, .region = region, .unit_bytes = unit_bytes, .units = units};
@@ -463,7 +462,7 @@ int rp_derived_tolerance_find(struct rp_derived_tolerance *own, struct rp_replay
     for (size_t i = 0; i < r->memory_count && rc == 0; i++) {
         struct rp_derived_region *region = &own->regions[i];
 
-        if (!region->spread.words || !rp_spread_rule(&region->spread, &region->rule))
+        if (!region->spread.words || !spread_rule(&region->spread, &region->rule))
             continue;
         rc = round_rule(&region->rule, err);
         if (rc == 0)

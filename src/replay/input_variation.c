@@ -55,8 +55,8 @@ static void add_fields(struct rp_scalars *s, const struct rp_code_arg *arg, size
  * Finds scalars by the metadata. Pointers and what the runtime adds are no scalars, as changing
  * them would crash the kernel.
  */
-static void rp_scalars_find(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                            struct rp_scalars *ret)
+static void scalars_find(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
+                         struct rp_scalars *ret)
 {
     *ret = (struct rp_scalars){0};
     for (unsigned fields = 0; fields < 2; fields++)
@@ -182,9 +182,9 @@ static uint64_t changed_scalar(const struct rp_scalars *scalars, size_t i, enum 
  * is inverted.
  * @return how many were changed
  */
-static uint64_t rp_scalars_change(const struct rp_scalars *scalars,
-                                  const struct rp_addresses *addresses, enum rp_scalars_way way,
-                                  uint8_t *kernarg)
+static uint64_t scalars_change(const struct rp_scalars *scalars,
+                               const struct rp_addresses *addresses, enum rp_scalars_way way,
+                               uint8_t *kernarg)
 {
     uint64_t is[RP_SCALARS], count = 0;
 
@@ -223,7 +223,7 @@ static uint32_t groups_of(uint32_t grid, uint16_t workgroup)
 }
 
 /** Counts workgroups, partial ones included. */
-static uint64_t rp_grid_groups(const uint32_t grid[3], const uint16_t workgroup[3])
+static uint64_t grid_groups(const uint32_t grid[3], const uint16_t workgroup[3])
 {
     uint64_t groups = 1;
 
@@ -256,12 +256,12 @@ static void make_grid(const uint32_t grid[3], const uint16_t workgroup[3], enum 
  * @param grid, ret_grid  work-items
  * @return NULL; or why there is no such grid: there is one workgroup, or it is that of a way before
  */
-static const char *rp_grid_fewer(const uint32_t grid[3], const uint16_t workgroup[3],
-                                 enum rp_grid_way way, uint32_t ret_grid[3])
+static const char *grid_fewer(const uint32_t grid[3], const uint16_t workgroup[3],
+                              enum rp_grid_way way, uint32_t ret_grid[3])
 {
     uint32_t before[3];
 
-    if (rp_grid_groups(grid, workgroup) < 2)
+    if (grid_groups(grid, workgroup) < 2)
         return "the captured dispatch has one workgroup only";
     make_grid(grid, workgroup, way, ret_grid);
     for (unsigned i = 0; i < (unsigned)way; i++) {
@@ -275,8 +275,8 @@ static const char *rp_grid_fewer(const uint32_t grid[3], const uint16_t workgrou
 /* The count is of whole workgroups, and the remainder is the size of a partial one behind them
  * (LLVM's AMDGPU user guide, code object V5).
  */
-static void rp_grid_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                              struct rp_grid_args *ret)
+static void grid_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
+                           struct rp_grid_args *ret)
 {
     static const char *const counts[] = {"hidden_block_count_x", "hidden_block_count_y",
                                          "hidden_block_count_z"};
@@ -303,8 +303,8 @@ static void rp_grid_find_args(const struct rp_code_kernel *kernel, size_t kernar
 }
 
 /** Gives the kernel a different grid of whole workgroups. */
-static void rp_grid_put_args(const struct rp_grid_args *args, const uint32_t grid[3],
-                             const uint16_t workgroup[3], uint8_t *kernarg)
+static void grid_put_args(const struct rp_grid_args *args, const uint32_t grid[3],
+                          const uint16_t workgroup[3], uint8_t *kernarg)
 {
     for (unsigned axis = 0; axis < 3; axis++) {
         const uint32_t count = groups_of(grid[axis], workgroup[axis]);
@@ -317,8 +317,8 @@ static void rp_grid_put_args(const struct rp_grid_args *args, const uint32_t gri
 void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
                             struct rp_replay *r)
 {
-    rp_scalars_find(kernel, kernarg_bytes, &r->scalars);
-    rp_grid_find_args(kernel, kernarg_bytes, &r->grid_args);
+    scalars_find(kernel, kernarg_bytes, &r->scalars);
+    grid_find_args(kernel, kernarg_bytes, &r->grid_args);
 }
 
 /* --- why a kind tells nothing -------------------------------------------------------------- */
@@ -513,8 +513,8 @@ static int run_kernel(struct rp_variation_runs *v, double *ret_us, struct rp_err
 
 static uint64_t change_arguments(const struct rp_variation_runs *v, uint8_t *kernarg)
 {
-    return rp_scalars_change(&v->trial->r->scalars, &v->trial->addresses,
-                             (enum rp_scalars_way)(v->now - RP_VARY_ARGUMENTS), kernarg);
+    return scalars_change(&v->trial->r->scalars, &v->trial->addresses,
+                          (enum rp_scalars_way)(v->now - RP_VARY_ARGUMENTS), kernarg);
 }
 
 /* Arguments in their copy. */
@@ -526,7 +526,7 @@ static void change_launch(struct rp_variation_runs *v)
 
     if (rp_variations[v->now].what == RP_VARIES_ORDER) {
         rp_replay_set_wave_order(v->now == RP_VARY_REVERSED ? RP_DEVICE_REVERSED : SEED);
-        v->changed = rp_grid_groups(d->grid, d->workgroup);
+        v->changed = grid_groups(d->grid, d->workgroup);
     }
 
     if (v->backwards)
@@ -535,9 +535,9 @@ static void change_launch(struct rp_variation_runs *v)
         v->changed = change_arguments(v, r->kernarg_kept);
     if (rp_variations[v->now].what != RP_VARIES_GRID)
         return;
-    rp_grid_put_args(&r->grid_args, v->grid, d->workgroup, r->kernarg_kept);
+    grid_put_args(&r->grid_args, v->grid, d->workgroup, r->kernarg_kept);
     r->grid = v->grid;
-    v->changed = rp_grid_groups(d->grid, d->workgroup) - rp_grid_groups(v->grid, d->workgroup);
+    v->changed = grid_groups(d->grid, d->workgroup) - grid_groups(v->grid, d->workgroup);
 }
 
 static int run(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
@@ -624,7 +624,7 @@ static bool is_one_wave(const struct rp_snapshot_dispatch *d)
     enum { LANES = 64 }; /* All GPUs that the software device can model have 64 lanes in a wave. */
     const uint64_t items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
 
-    return rp_grid_groups(d->grid, d->workgroup) == 1 && items <= LANES;
+    return grid_groups(d->grid, d->workgroup) == 1 && items <= LANES;
 }
 
 static const char does_not_end[] = "the captured kernel does not end with them";
@@ -638,8 +638,8 @@ static const char *hindrance(struct rp_variation_runs *v)
         return "it was not asked for";
     if (what == RP_VARIES_GRID) {
         const struct rp_snapshot_dispatch *d = &v->trial->r->facts->dispatch;
-        const char *why = rp_grid_fewer(d->grid, d->workgroup,
-                                        (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID), v->grid);
+        const char *why = grid_fewer(d->grid, d->workgroup,
+                                     (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID), v->grid);
 
         if (why)
             return why;

@@ -42,7 +42,7 @@ bool rp_addresses_have(const struct rp_addresses *a, uint64_t value)
 }
 
 /** Tests whether any value of 8 bytes in the page is one of these addresses. */
-static bool rp_addresses_are_in(const struct rp_addresses *a, const uint8_t *page, size_t bytes)
+static bool addresses_are_in(const struct rp_addresses *a, const uint8_t *page, size_t bytes)
 {
     const struct span span = a->count ? span_of(a) : (struct span){0};
 
@@ -275,7 +275,7 @@ static void flip_bits(enum rp_flip way, const struct rp_addresses *addresses, ui
 void rp_write_set_flip(enum rp_flip way, uint64_t place, uint8_t *page, size_t bytes,
                        const struct rp_addresses *addresses)
 {
-    if (!rp_addresses_are_in(addresses, page, bytes))
+    if (!addresses_are_in(addresses, page, bytes))
         addresses = NULL;
     if (way == RP_FLIP_ORDER)
         change_order(addresses, place, page, bytes);
@@ -505,7 +505,7 @@ static uint64_t change_words(uint64_t seed, size_t bytes, uint8_t *page)
 static uint64_t change_all(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
                            uint64_t seed, size_t bytes, uint8_t *page)
 {
-    if (rule->none || rp_addresses_are_in(addresses, page, bytes))
+    if (rule->none || addresses_are_in(addresses, page, bytes))
         return 0;
     if (rule->words)
         return change_words(seed, bytes, page);
@@ -596,7 +596,7 @@ uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
     const enum rp_number_type *type = numbers_of(rule, page, bytes);
     const bool zeros = is_zero(page, bytes);
 
-    if (rule->none || rp_addresses_are_in(addresses, page, bytes))
+    if (rule->none || addresses_are_in(addresses, page, bytes))
         return 0;
     if (integers)
         return type ? 0 : fill_integers(seed, keep, bytes, page);
@@ -636,7 +636,7 @@ static uint64_t enlarge(const struct rp_addresses *addresses, uint64_t seed, siz
     bool wide;
     uint64_t count = 0;
 
-    if (!all_small(page, bytes, &wide) || rp_addresses_are_in(addresses, page, bytes))
+    if (!all_small(page, bytes, &wide) || addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
         const uint32_t value = (uint32_t)load(page + at, 4);
@@ -657,7 +657,7 @@ static uint64_t negate(const struct rp_addresses *addresses, uint64_t seed, size
     bool wide;
     uint64_t count = 0;
 
-    if (!all_small(page, bytes, &wide) || rp_addresses_are_in(addresses, page, bytes))
+    if (!all_small(page, bytes, &wide) || addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
         const uint64_t value = -load(page + at, wide ? 8 : 4);
@@ -682,7 +682,7 @@ static uint64_t change_bytes(const struct rp_inputs_rule *rule,
 {
     uint64_t count = 0;
 
-    if (rp_inputs_are_numbers(rule, page, bytes) || rp_addresses_are_in(addresses, page, bytes))
+    if (rp_inputs_are_numbers(rule, page, bytes) || addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 4 <= bytes; at += 4) {
         const int64_t value = (int32_t)(uint32_t)load(page + at, 4);
@@ -718,7 +718,7 @@ static uint64_t change_some(const struct rp_inputs_rule *rule, const struct rp_a
     for (size_t at = 0; at + 4 <= bytes; at += 4)
         numbers += is_surely_number(load(page + at, 4));
     if (numbers < LEAST_NUMBERS || rp_inputs_are_numbers(rule, page, bytes) ||
-        rp_addresses_are_in(addresses, page, bytes))
+        addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 4 <= bytes; at += 4) {
         uint64_t bits = load(page + at, 4);

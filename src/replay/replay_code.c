@@ -163,8 +163,8 @@ static int check_args(const struct rp_code_kernel *original, const struct rp_cod
 /* --- resources ----------------------------------------------------------------------------- */
 
 /** Returns the LDS that the launch has added to what the kernel declares. */
-static uint32_t rp_abi_dynamic_group_bytes(const struct rp_code_kernel *original,
-                                           const struct rp_abi_dispatch *dispatch)
+static uint32_t abi_dynamic_group_bytes(const struct rp_code_kernel *original,
+                                        const struct rp_abi_dispatch *dispatch)
 {
     return dispatch->group_bytes > original->group_bytes
                ? dispatch->group_bytes - (uint32_t)original->group_bytes
@@ -195,7 +195,7 @@ static int check_resources(const struct rp_code_kernel *original, const struct r
 {
     const struct rp_arch *arch = rp_arch_find(d->gpu);
     const uint64_t work_items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
-    const uint64_t dynamic = rp_abi_dynamic_group_bytes(original, d);
+    const uint64_t dynamic = abi_dynamic_group_bytes(original, d);
     /* The limits of an unknown GPU are not known, except that the captured kernel ran on it. */
     uint64_t lds = original->group_bytes + dynamic, scratch = original->private_bytes;
     uint64_t vgprs = original->vgprs, agprs = original->agprs, sgprs = original->sgprs;
@@ -253,9 +253,8 @@ static int check_workgroup(const struct rp_code_kernel *c, const struct rp_abi_d
 }
 
 /** @return 0; RP_VERDICT naming the first difference */
-static int rp_abi_check(const struct rp_code_kernel *original,
-                        const struct rp_code_kernel *candidate,
-                        const struct rp_abi_dispatch *dispatch, struct rp_err *err)
+static int abi_check(const struct rp_code_kernel *original, const struct rp_code_kernel *candidate,
+                     const struct rp_abi_dispatch *dispatch, struct rp_err *err)
 {
     int rc = check_target(original, candidate, err);
 
@@ -292,8 +291,8 @@ static bool is_for(const char *name, uint64_t bytes, const char *gpu)
  * @param gpu  "gfx942"
  * @return 0; RP_VERDICT: there is none for that GPU; RP_BAD_INPUT: it is damaged, or packed
  */
-static int rp_bundle_find(const uint8_t *file, size_t bytes, const char *gpu, const uint8_t **ret,
-                          size_t *ret_bytes, struct rp_err *err)
+static int bundle_find(const uint8_t *file, size_t bytes, const char *gpu, const uint8_t **ret,
+                       size_t *ret_bytes, struct rp_err *err)
 {
     uint64_t count, at = MAGIC_BYTES + sizeof count;
 
@@ -369,8 +368,8 @@ static void find_fixed(struct rp_replay_kernel *k, uint64_t least, uint64_t most
 /* Finds segments with variables and constants, which the program can set. Code, and what the
  * loader fills with addresses, is left out.
  */
-static int rp_replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
-                                   uint64_t limit, struct rp_err *err)
+static int replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes, size_t size,
+                                uint64_t limit, struct rp_err *err)
 {
     struct rp_code_elf elf;
     uint64_t relro = 0, relro_end = 0, least = UINT64_MAX, most = 0;
@@ -494,8 +493,8 @@ static int check_set(const struct rp_code_kernel *kernel, const struct rp_code_a
  * @return 0; RP_VERDICT: such an argument is set, so that the kernel would wait for the host for
  *         ever, or reach for memory that is not here; RP_BAD_INPUT: the metadata is damaged
  */
-static int rp_replay_check_hidden_args(const struct rp_code_kernel *kernel,
-                                       const struct rp_kernarg *kernarg, struct rp_err *err)
+static int replay_check_hidden_args(const struct rp_code_kernel *kernel,
+                                    const struct rp_kernarg *kernarg, struct rp_err *err)
 {
     for (size_t i = 0; i < kernel->arg_count; i++) {
         const struct rp_code_arg *arg = &kernel->args[i];
@@ -593,8 +592,8 @@ static int find_in_region(const struct rp_replay *r, const struct rp_capture_mem
  * Looks for the first word in memory before the dispatch, or in the arguments, that leads into
  * what the loader has made of the captured code object, its variables aside.
  */
-static int rp_code_pointer_find(const struct rp_replay *r, const uint8_t *args, size_t arg_bytes,
-                                struct rp_code_pointer *ret, struct rp_err *err)
+static int code_pointer_find(const struct rp_replay *r, const uint8_t *args, size_t arg_bytes,
+                             struct rp_code_pointer *ret, struct rp_err *err)
 {
     struct rp_code_pointer found = {0};
     size_t from;
@@ -651,8 +650,8 @@ static bool inside(const struct rp_replay_span *spans, size_t count, const Elf64
     return false;
 }
 
-static int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
-                                 struct rp_err *err)
+static int replay_find_symbol(const uint8_t *elf, size_t size, const char *name, uint64_t *ret,
+                              struct rp_err *err)
 {
     struct rp_code_symbols symbols;
     struct rp_code_elf object;
@@ -667,10 +666,9 @@ static int rp_replay_find_symbol(const uint8_t *elf, size_t size, const char *na
 }
 
 /* Pairs variables of two code objects by their names. */
-static int rp_replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
-                                    const struct rp_replay_kernel *original,
-                                    const uint8_t *captured, size_t captured_size,
-                                    struct rp_err *err)
+static int replay_pair_variables(struct rp_replay_kernel *k, const uint8_t *elf, size_t size,
+                                 const struct rp_replay_kernel *original, const uint8_t *captured,
+                                 size_t captured_size, struct rp_err *err)
 {
     struct rp_code_symbols own, theirs;
 
@@ -758,7 +756,7 @@ static int load_code(struct rp_replay *r, struct rp_replay_kernel *k, const stru
 {
     uint64_t reader, executable, descriptor = 0;
     uint32_t status;
-    int rc = rp_replay_find_symbol(code->bytes, code->size, r->facts->symbol, &descriptor, err);
+    int rc = replay_find_symbol(code->bytes, code->size, r->facts->symbol, &descriptor, err);
 
     if (rc < 0)
         return rc;
@@ -800,7 +798,7 @@ static int check_hidden_args(const struct rp_replay *r, const struct rp_code_ker
     const struct rp_kernarg args = {
         .bytes = kernarg->bytes, .size = kernarg->size, .is_captured = is_captured, .data = r};
 
-    return rp_replay_check_hidden_args(kernel, &args, err);
+    return replay_check_hidden_args(kernel, &args, err);
 }
 
 /* The runtime finds the stack's size at run time only for a kernel that may call through pointers,
@@ -813,7 +811,7 @@ static int check_code_pointers(const struct rp_replay *r, const struct rp_code_k
     int rc = 0;
 
     if (kernel->dynamic_stack && (other || !r->software))
-        rc = rp_code_pointer_find(r, kernarg->bytes, kernarg->size, &found, err);
+        rc = code_pointer_find(r, kernarg->bytes, kernarg->size, &found, err);
     if (rc < 0 || !found.where)
         return rc;
     return rp_fail(err, RP_VERDICT,
@@ -840,7 +838,7 @@ static int load_original(struct rp_replay *r, const struct file *code,
                        about->kernarg_bytes, d->kernarg_bytes);
     rc = check_hidden_args(r, about, kernarg, err);
     if (rc == 0)
-        rc = rp_replay_find_segments(k, code->bytes, code->size, d->code_bytes, err);
+        rc = replay_find_segments(k, code->bytes, code->size, d->code_bytes, err);
     if (rc == 0)
         rc = check_code_pointers(r, about, kernarg, false, err);
     if (rc == 0)
@@ -871,14 +869,14 @@ static int check_candidate(const struct rp_replay *r, const struct rp_abi_dispat
     if (missing)
         return rp_fail(err, RP_VERDICT, "it has no kernel %s", r->facts->symbol);
     if (rc == 0)
-        rc = rp_abi_check(original, ret, dispatch, err);
+        rc = abi_check(original, ret, dispatch, err);
     return rc < 0 ? rc : check_hidden_args(r, ret, kernarg, err);
 }
 
 static int find_code(const struct file *file, const char *gpu, struct file *ret, struct rp_err *err)
 {
     const uint8_t *bytes = NULL;
-    int rc = rp_bundle_find(file->bytes, file->size, gpu, &bytes, &ret->size, err);
+    int rc = bundle_find(file->bytes, file->size, gpu, &bytes, &ret->size, err);
 
     if (rc == 0)
         ret->bytes = (uint8_t *)(uintptr_t)bytes;
@@ -909,17 +907,17 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
     if (rc == 0)
         rc = check_code_pointers(r, &about, kernarg, true, err);
     if (rc == 0)
-        rc = rp_replay_find_segments(k, code.bytes, code.size, UINT64_MAX, err);
+        rc = replay_find_segments(k, code.bytes, code.size, UINT64_MAX, err);
     if (rc == 0)
         rc = load_code(r, k, &code, err);
     if (rc == 0)
-        rc = rp_replay_pair_variables(k, code.bytes, code.size, &r->original, captured->bytes,
-                                      captured->size, err);
+        rc = replay_pair_variables(k, code.bytes, code.size, &r->original, captured->bytes,
+                                   captured->size, err);
     if (rc < 0)
         return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
     k->path = path;
     k->name = rp_not_null(rp_format("kernel of %s", path));
-    k->group_bytes = (uint32_t)about.group_bytes + rp_abi_dynamic_group_bytes(original, &dispatch);
+    k->group_bytes = (uint32_t)about.group_bytes + abi_dynamic_group_bytes(original, &dispatch);
     if (about.dynamic_stack && k->private_bytes < d->private_bytes)
         k->private_bytes = d->private_bytes;
     return 0;

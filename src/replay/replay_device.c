@@ -237,8 +237,8 @@ enum { GRAIN = RP_MEMORY_FINE | RP_MEMORY_COARSE | RP_MEMORY_KERNARG };
 
 /* Two regions share a page. Of host memory the kind is that of what both are then: what the runtime
  * makes of memory by default. */
-static int rp_replay_add_range(struct rp_replay_range *last, const struct rp_replay_range *range,
-                               struct rp_err *err)
+static int replay_add_range(struct rp_replay_range *last, const struct rp_replay_range *range,
+                            struct rp_err *err)
 {
     const uint32_t other = last->flags ^ range->flags;
     const bool host = last->flags & RP_MEMORY_HOST;
@@ -276,9 +276,9 @@ static bool is_taken(const size_t *taken, size_t count, size_t gpu)
  * @param kernel_on  which of @p gpus that is now
  * @param ret  for each of @p nodes: which of @p gpus; SIZE_MAX: none is left
  */
-static void rp_replay_assign_gpus(const uint32_t *nodes, size_t node_count,
-                                  const struct rp_replay_gpu *gpus, size_t gpu_count,
-                                  size_t kernel_on, size_t *ret)
+static void replay_assign_gpus(const uint32_t *nodes, size_t node_count,
+                               const struct rp_replay_gpu *gpus, size_t gpu_count, size_t kernel_on,
+                               size_t *ret)
 {
     ret[0] = kernel_on;
     for (size_t i = 1; i < node_count; i++) {
@@ -335,7 +335,7 @@ static int plan(struct rp_replay *r, struct rp_err *err)
             r->ranges[kept++] = range;
             continue;
         }
-        rc = rp_replay_add_range(last, &range, err);
+        rc = replay_add_range(last, &range, err);
         if (rc < 0)
             return rc;
     }
@@ -493,7 +493,7 @@ static size_t assign(const struct rp_replay *r, uint32_t *ret_nodes, size_t *ret
             ret_nodes[count++] = r->ranges[i].node;
     while (kernel_on + 1 < r->gpu_count && r->gpus[kernel_on].agent != r->gpu)
         kernel_on++;
-    rp_replay_assign_gpus(ret_nodes, count, r->gpus, r->gpu_count, kernel_on, ret);
+    replay_assign_gpus(ret_nodes, count, r->gpus, r->gpu_count, kernel_on, ret);
     return count;
 }
 

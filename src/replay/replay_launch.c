@@ -58,9 +58,9 @@ enum {
  * restored beside the queue before, and is read beside it afterwards, which takes system scope. The
  * kernel's time is that of its own packet.
  */
-static void rp_replay_make_packets(const struct rp_snapshot_dispatch *d,
-                                   const struct rp_replay_launch *l,
-                                   struct rp_replay_packet ret[RP_REPLAY_PACKETS])
+static void replay_make_packets(const struct rp_snapshot_dispatch *d,
+                                const struct rp_replay_launch *l,
+                                struct rp_replay_packet ret[RP_REPLAY_PACKETS])
 {
     ret[0] = (struct rp_replay_packet){.header = BARRIER_AND | BARRIER_BIT | ACQUIRE_SYSTEM};
     ret[1] = (struct rp_replay_packet){
@@ -128,7 +128,7 @@ static int check_page(void *data, const struct rp_capture_memory *m, uint64_t pa
  * Checks that kernels have not changed the parts of the captured code object that are not
  * variables, because they are not restored. RP_VERDICT
  */
-static int rp_replay_check_copy(struct rp_replay *r, struct rp_err *err)
+static int replay_check_copy(struct rp_replay *r, struct rp_err *err)
 {
     const struct rp_capture_memory *m = r->code;
 
@@ -185,7 +185,7 @@ static int keep_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
     return move_spans(r, k, spans, count, *ret, KEEP, err);
 }
 
-/* Keeps its code, and what else nothing may change, for rp_replay_check_code. */
+/* Keeps its code, and what else nothing may change, for replay_check_code. */
 static int keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
 {
     return keep_spans(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
@@ -210,13 +210,13 @@ static int check_loaded_code(struct rp_replay *r, const struct rp_replay_kernel 
  * Checks that kernels have not changed the code of any candidate, because it is not restored.
  * RP_VERDICT
  */
-static int rp_replay_check_code(struct rp_replay *r, struct rp_err *err)
+static int replay_check_code(struct rp_replay *r, struct rp_err *err)
 {
     int rc = check_loaded_code(r, &r->original, err);
 
     for (unsigned i = 0; i < RP_REPLAY_CANDIDATES && rc == 0; i++)
         rc = check_loaded_code(r, &r->candidates[i], err);
-    return rc < 0 ? rc : rp_replay_check_copy(r, err);
+    return rc < 0 ? rc : replay_check_copy(r, err);
 }
 
 int rp_replay_reset_loaded(struct rp_replay *r, struct rp_err *err)
@@ -340,8 +340,8 @@ static bool is_like(const struct rp_snapshot_region *a, const struct rp_snapshot
  * like it lie below it that have no argument either. Pages are counted from that place, in bytes.
  * @param ret  of @p count; multiples of RP_PAGE_BYTES that are far apart
  */
-static void rp_replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
-                                  const void *kernarg, size_t kernarg_bytes, uint64_t *ret)
+static void replay_places_find(const struct rp_snapshot_region *const *regions, size_t count,
+                               const void *kernarg, size_t kernarg_bytes, uint64_t *ret)
 {
     static const uint64_t whole_tib = ~(((uint64_t)1 << 40) - 1);
 
@@ -369,7 +369,7 @@ static void find_places(struct rp_replay *r, const void *args, size_t bytes)
     r->places = rp_alloc_zero(r->memory_count, sizeof *r->places);
     for (size_t i = 0; i < r->memory_count; i++)
         regions[i] = &r->memory[i].region;
-    rp_replay_places_find(regions, r->memory_count, args, bytes, r->places);
+    replay_places_find(regions, r->memory_count, args, bytes, r->places);
 }
 
 /* Keeps arguments on pages with no memory before and behind them, where a kernel could keep
@@ -420,7 +420,7 @@ static void submit(struct rp_replay *r)
 
     if (r->grid)
         memcpy(dispatch.grid, r->grid, sizeof dispatch.grid);
-    rp_replay_make_packets(&dispatch, &launch, packets);
+    replay_make_packets(&dispatch, &launch, packets);
     for (unsigned i = 0; i < RP_REPLAY_PACKETS; i++) {
         struct rp_replay_packet *at =
             (struct rp_replay_packet *)r->queue->base + (first + i) % r->queue->size_packets;
@@ -610,5 +610,5 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     rc = rp_redzone_check(r, err);
     if (rc == 0 && r->kernel->path)
         rc = check_args(r, err);
-    return rc < 0 || !r->kernel->path ? rc : rp_replay_check_code(r, err);
+    return rc < 0 || !r->kernel->path ? rc : replay_check_code(r, err);
 }

@@ -175,8 +175,8 @@ static bool has_taken_long(const struct rp_replay *r, time_t begin, uint64_t *wo
 }
 
 /** Runs the captured kernel. Memory is mapped. */
-static void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char *kernarg,
-                              unsigned runs, struct rp_replay_self_check *ret)
+static void self_check_run(struct rp_replay *r, const char *hsaco, const char *kernarg,
+                           unsigned runs, struct rp_replay_self_check *ret)
 {
     struct rp_err err = RP_ERR_INIT;
     const time_t begin = time(NULL);
@@ -196,8 +196,8 @@ static void rp_self_check_run(struct rp_replay *r, const char *hsaco, const char
 }
 
 /** Writes the result as a file. @param gpu "": not known */
-static void rp_self_check_print(const struct rp_replay_self_check *check, const struct rp_replay *r,
-                                const char *rocm)
+static void self_check_print(const struct rp_replay_self_check *check, const struct rp_replay *r,
+                             const char *rocm)
 {
     static const char *const labels[] = {"unknown", "deterministic", "order-dependent",
                                          "not replayable"};
@@ -235,7 +235,7 @@ static int compare_page(void *data, const struct rp_capture_memory *m, uint64_t 
 }
 
 /** Compares with the state after the dispatch. */
-static int rp_replay_compare(struct rp_replay *r, struct rp_replay_verdict *ret, struct rp_err *err)
+static int replay_compare(struct rp_replay *r, struct rp_replay_verdict *ret, struct rp_err *err)
 {
     struct rp_replay_verdict v = {0};
     int rc = rp_replay_look_at(r, compare_page, &v, err);
@@ -333,7 +333,7 @@ static int one_run(struct rp_replay *r, const struct rp_replay_request *q,
         result->samples[result->count++] = us;
     /* The first one from the captured state is what can be compared. */
     if (rc == 0 && q->o.verify && !result->verified && restore != NOTHING) {
-        rc = rp_replay_compare(r, &result->verdict, err);
+        rc = replay_compare(r, &result->verdict, err);
         result->verified = rc == 0;
     }
     return rc;
@@ -559,8 +559,8 @@ static int self_check(struct rp_replay *r, const struct rp_replay_request *q)
     r->software = rp_capture_contents(r->capture)->facts.software;
     if (map(r, q, &err) < 0)
         return say(&err);
-    rp_self_check_run(r, q->code, q->kernarg, (unsigned)q->o.iterations, &check);
-    rp_self_check_print(&check, r, q->o.rocm_version ? q->o.rocm_version : "");
+    self_check_run(r, q->code, q->kernarg, (unsigned)q->o.iterations, &check);
+    self_check_print(&check, r, q->o.rocm_version ? q->o.rocm_version : "");
     return RP_OK;
 }
 

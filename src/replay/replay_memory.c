@@ -63,8 +63,8 @@ int rp_replay_copy_staged(struct rp_replay *r, uint64_t address, bool host, uint
 }
 
 /** Copies redzones that lie one after the other in r->stage in one go. */
-static int rp_replay_copy_redzones(struct rp_replay *r, const struct rp_redzone *margins,
-                                   size_t count, bool to_gpu, struct rp_err *err)
+static int replay_copy_redzones(struct rp_replay *r, const struct rp_redzone *margins, size_t count,
+                                bool to_gpu, struct rp_err *err)
 {
     uint8_t *stage = r->stage;
     int rc = 0;
@@ -617,9 +617,9 @@ static int by_address(const void *a, const void *b)
  * @param memory  in any order; may overlap
  * @param ret     by address; free() it
  */
-static void rp_redzones_find(const struct rp_replay_range *ranges, size_t range_count,
-                             const struct rp_capture_memory *memory, size_t memory_count,
-                             struct rp_redzone **ret, size_t *ret_count)
+static void redzones_find(const struct rp_replay_range *ranges, size_t range_count,
+                          const struct rp_capture_memory *memory, size_t memory_count,
+                          struct rp_redzone **ret, size_t *ret_count)
 {
     /* Each redzone ends at a region or at a range's end. */
     struct rp_redzone *margins = rp_alloc_zero(memory_count + range_count, sizeof *margins);
@@ -688,7 +688,7 @@ void rp_redzone_begin(struct rp_replay *r)
 {
     struct rp_redzone_watch *w = rp_new(struct rp_redzone_watch);
 
-    rp_redzones_find(r->ranges, r->range_count, r->memory, r->memory_count, &w->margins, &w->count);
+    redzones_find(r->ranges, r->range_count, r->memory, r->memory_count, &w->margins, &w->count);
     w->own = rp_alloc_zero(bytes_of(w, 0, w->count), 1);
     r->watch = w;
 }
@@ -714,7 +714,7 @@ int rp_redzone_fill(struct rp_replay *r, struct rp_err *err)
     for (size_t first = 0, count; first < w->count && rc == 0; first += count) {
         count = redzones_at_once(w, first);
         memset(r->stage, PATTERN, bytes_of(w, first, count));
-        rc = rp_replay_copy_redzones(r, w->margins + first, count, true, err);
+        rc = replay_copy_redzones(r, w->margins + first, count, true, err);
     }
     return rc;
 }
@@ -750,7 +750,7 @@ int rp_redzone_check(struct rp_replay *r, struct rp_err *err)
         const uint8_t *got = r->stage;
 
         count = redzones_at_once(w, first);
-        rc = rp_replay_copy_redzones(r, w->margins + first, count, false, err);
+        rc = replay_copy_redzones(r, w->margins + first, count, false, err);
         for (size_t i = first; i < first + count && rc == 0; i++) {
             const struct rp_redzone *m = &w->margins[i];
 

@@ -43,7 +43,7 @@ static struct summary sum_up(const struct rp_replay_result *result)
 }
 
 /** Prints the byte that gives a line its style: one of RP_REPLAY_GOOD ... */
-static void rp_replay_print_style(int letter)
+static void replay_print_style(int letter)
 {
     printf("%c%c", RP_REPLAY_INK, letter);
 }
@@ -57,7 +57,7 @@ void rp_replay_put_string(const char *text)
 }
 
 /** Escapes the text because it may come from a file. */
-static void rp_replay_put_escaped(const char *text)
+static void replay_put_escaped(const char *text)
 {
     rp_autobuf clean = {0};
 
@@ -145,8 +145,8 @@ static const char *reason_of(const struct rp_variation_runs *v)
     return v->reason ? v->reason : v->of[0].reason;
 }
 
-static void rp_replay_put_variations(const struct rp_variation_runs *v,
-                                     const struct rp_replay_outcome *outcome)
+static void replay_put_variations(const struct rp_variation_runs *v,
+                                  const struct rp_replay_outcome *outcome)
 {
     const bool any = tried(v);
 
@@ -171,8 +171,8 @@ static void rp_replay_put_variations(const struct rp_variation_runs *v,
 }
 
 /** Prints by how much a result that should be exact is wrong, if rounding may explain it. */
-static void rp_replay_print_rounding(const struct rp_replay_trial *trial,
-                                     const struct rp_replay_outcome *o)
+static void replay_print_rounding(const struct rp_replay_trial *trial,
+                                  const struct rp_replay_outcome *o)
 {
     enum rp_number_type type;
     uint64_t steps;
@@ -188,7 +188,7 @@ static void rp_replay_print_rounding(const struct rp_replay_trial *trial,
 }
 
 /** Prints what other inputs leave as captured. */
-static void rp_replay_print_same_arguments(const struct rp_variation_runs *v)
+static void replay_print_same_arguments(const struct rp_variation_runs *v)
 {
     if (tried_values(v) && v->of[RP_VARY_ARGUMENTS].reason)
         printf("other inputs are other memory: arguments that are no pointers were as captured "
@@ -196,8 +196,8 @@ static void rp_replay_print_same_arguments(const struct rp_variation_runs *v)
                v->of[RP_VARY_ARGUMENTS].reason);
 }
 
-static void rp_replay_print_variations(const char *path, const struct rp_variation_runs *v,
-                                       const struct rp_replay_outcome *outcome)
+static void replay_print_variations(const char *path, const struct rp_variation_runs *v,
+                                    const struct rp_replay_outcome *outcome)
 {
     const unsigned wrong = outcome->variation;
 
@@ -208,7 +208,7 @@ static void rp_replay_print_variations(const char *path, const struct rp_variati
     if (v->reason)
         return;
     if (outcome->verdict.different_bytes) {
-        rp_replay_print_style(RP_REPLAY_BAD);
+        replay_print_style(RP_REPLAY_BAD);
         printf("%s: %s (%" PRIu64 " %s) it does not give what the captured kernel gives: %" PRIu64
                " bytes wrong, %" PRIu64 " bytes changed that that one leaves\n",
                path, rp_variations[wrong].how, v->of[wrong].changed, rp_variations[wrong].units,
@@ -242,19 +242,19 @@ static void print_candidate_json(const struct rp_replay_result *result)
            ",\n    \"variable_bytes\": %" PRIu64 ",\n    \"other_inputs\": ",
            result->checked_runs, result->wrong_runs, o->wrong_bytes, o->outside_bytes,
            o->variable_bytes);
-    rp_replay_put_variations(&result->varied, &result->varied_outcome);
+    replay_put_variations(&result->varied, &result->varied_outcome);
     printf("\n  },\n");
 }
 
 /** Prints " on gfx942 AMD Instinct MI300X (...)" after the kernel's name. */
-static void rp_replay_print_device(const struct rp_replay *r)
+static void replay_print_device(const struct rp_replay *r)
 {
     const char *model = r->timing;
 
     printf(" on %s", r->gpu_name);
     if (r->product[0])
         printf(" ");
-    rp_replay_put_escaped(r->product);
+    replay_put_escaped(r->product);
     if (model)
         printf(" (software device: modelled time (%s), not that of a GPU)", model);
 }
@@ -307,7 +307,7 @@ static void print_candidate_text(const struct rp_replay_request *q,
     printf("%s in place of the captured kernel, which writes %" PRIu64 " bytes: %" PRIu64
            " poisoned before each run, %" PRIu64 " by which nothing can be told\n",
            q->candidates[0], t->written_bytes, t->poisoned_bytes, t->blind_bytes);
-    rp_replay_print_style(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    replay_print_style(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
     if (!v->different_pages)
         printf("memory is right after all %lu runs (%s)\n", result->checked_runs, t->rule_text);
     else
@@ -322,10 +322,10 @@ static void print_candidate_text(const struct rp_replay_request *q,
     if (result->late)
         printf("this was seen after the last run: of timed runs only what the captured kernel "
                "writes is looked at each time\n");
-    rp_replay_print_rounding(t, &result->outcome);
-    rp_replay_print_variations(q->candidates[0], &result->varied, &result->varied_outcome);
-    rp_replay_print_rounding(t, &result->varied_outcome);
-    rp_replay_print_same_arguments(&result->varied);
+    replay_print_rounding(t, &result->outcome);
+    replay_print_variations(q->candidates[0], &result->varied, &result->varied_outcome);
+    replay_print_rounding(t, &result->varied_outcome);
+    replay_print_same_arguments(&result->varied);
 }
 
 static void print_times(const struct summary *s, unsigned long runs)
@@ -349,9 +349,9 @@ static void print_text(const struct rp_replay *r, const struct rp_replay_request
     const struct summary s = sum_up(result);
 
     if (r->software)
-        rp_replay_print_style(RP_REPLAY_CARE);
-    rp_replay_put_escaped(r->facts->name);
-    rp_replay_print_device(r);
+        replay_print_style(RP_REPLAY_CARE);
+    replay_put_escaped(r->facts->name);
+    replay_print_device(r);
     if (r->software && strcmp(r->timing, "off") == 0)
         printf("\n%lu runs, not timed\n", q->o.iterations);
     else
@@ -360,7 +360,7 @@ static void print_text(const struct rp_replay *r, const struct rp_replay_request
         print_candidate_text(q, result);
     if (q->candidates[0] || !result->verified)
         return;
-    rp_replay_print_style(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    replay_print_style(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
     if (!v->different_pages)
         printf("memory after it is as captured: %" PRIu64 " bytes in %" PRIu64 " regions\n",
                v->bytes, v->regions);
@@ -409,7 +409,7 @@ static void put_kernel(const char *name, const char *path, const struct rp_varia
            k->outcome.variable_bytes);
     put_difference(v, k->wrong_runs);
     printf(",\n    \"other_inputs\": ");
-    rp_replay_put_variations(varied, &k->varied);
+    replay_put_variations(varied, &k->varied);
     if (us > 0)
         printf(",\n    \"median_us\": %.3f\n  },\n", us);
     else
@@ -517,20 +517,20 @@ static void print_comparison_json(const struct rp_replay *r, const struct rp_rep
 static void print_wrong(const char *path, const struct rp_replay_trial *trial,
                         const struct rp_compare_kernel *k)
 {
-    rp_replay_print_style(k->wrong_runs ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
-    rp_replay_put_escaped(path);
+    replay_print_style(k->wrong_runs ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    replay_put_escaped(path);
     if (k->wrong_runs)
         printf(": memory is not right after %lu of %lu runs", k->wrong_runs, k->checked_runs);
     else
         printf(": memory is right after all %lu runs\n", k->checked_runs);
     if (k->wrong_runs)
         print_wrong_bytes(&k->outcome, &k->outcome.verdict);
-    rp_replay_print_rounding(trial, &k->outcome);
+    replay_print_rounding(trial, &k->outcome);
 }
 
 static void print_late(const struct rp_replay_comparison *c)
 {
-    rp_replay_print_style(RP_REPLAY_BAD);
+    replay_print_style(RP_REPLAY_BAD);
     printf("after blocks of runs, by %s", c->late_by);
     print_wrong_bytes(&c->late, &c->late.verdict);
 }
@@ -539,10 +539,10 @@ static void print_varied_inputs(const struct rp_replay_request *q,
                                 const struct rp_replay_comparison *c)
 {
     for (unsigned i = 0; i < (tried(&c->varied) ? 2 : 1); i++) {
-        rp_replay_print_variations(q->candidates[i], &c->varied, &c->kernels[i].varied);
-        rp_replay_print_rounding(&c->trial, &c->kernels[i].varied);
+        replay_print_variations(q->candidates[i], &c->varied, &c->kernels[i].varied);
+        replay_print_rounding(&c->trial, &c->kernels[i].varied);
     }
-    rp_replay_print_same_arguments(&c->varied);
+    replay_print_same_arguments(&c->varied);
 }
 
 static void print_medians(const struct rp_replay_comparison *c)
@@ -564,16 +564,16 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
     const struct rp_comparison_words words = rp_replay_comparison_words(c);
 
     if (r->software)
-        rp_replay_print_style(RP_REPLAY_CARE);
-    rp_replay_put_escaped(r->facts->name);
-    rp_replay_print_device(r);
+        replay_print_style(RP_REPLAY_CARE);
+    replay_put_escaped(r->facts->name);
+    replay_print_device(r);
     printf("\nA ");
-    rp_replay_put_escaped(q->candidates[0]);
+    replay_put_escaped(q->candidates[0]);
     printf("\nB ");
-    rp_replay_put_escaped(q->candidates[1]);
+    replay_put_escaped(q->candidates[1]);
     printf("\n");
     if (c->wrong) {
-        rp_replay_print_style(RP_REPLAY_BAD);
+        replay_print_style(RP_REPLAY_BAD);
         printf("different output: %s (%s); times do not matter then\n", words.reason,
                c->trial.rule_text);
         print_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
@@ -597,10 +597,10 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
         if (c->others[i].level > 0)
             printf("%s: A / B = %.4f, %.4f to %.4f\n", rp_variations[i].how, c->others[i].ratio,
                    c->others[i].low, c->others[i].high);
-    rp_replay_print_style(d->decision == RP_FASTER   ? RP_REPLAY_GOOD
-                          : d->decision == RP_SLOWER ? RP_REPLAY_BAD
-                          : d->decision == RP_EQUAL  ? RP_REPLAY_BOLD
-                                                     : RP_REPLAY_CARE);
+    replay_print_style(d->decision == RP_FASTER   ? RP_REPLAY_GOOD
+                       : d->decision == RP_SLOWER ? RP_REPLAY_BAD
+                       : d->decision == RP_EQUAL  ? RP_REPLAY_BOLD
+                                                  : RP_REPLAY_CARE);
     printf("B is %s%s%s (margin %.2f %%, A differed from itself by %.2f %%); memory is right after "
            "all %lu runs (%s)\n",
            d->decision == RP_EQUAL       ? "as fast as A: equal"

@@ -12,8 +12,8 @@
 #include "replay/replay_protocol.h"
 
 /** Returns the rule whose type decides which poison cannot be a right result. */
-static const struct rp_compare_rule *rp_trial_rule(const struct rp_replay_trial *trial,
-                                                   const struct rp_capture_memory *m)
+static const struct rp_compare_rule *trial_rule(const struct rp_replay_trial *trial,
+                                                const struct rp_capture_memory *m)
 {
     return trial->own.regions ? &trial->own.regions[rp_replay_region(trial->r, m)].rule
                               : &trial->rule;
@@ -44,12 +44,12 @@ int rp_trial_poison_page(void *data, const struct rp_capture_memory *m, uint64_t
         return 0;
     rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
     if (rc == 0)
-        rp_write_set_poison(rp_trial_rule(trial, m), trial->poison, w->poisoned, after, bytes,
+        rp_write_set_poison(trial_rule(trial, m), trial->poison, w->poisoned, after, bytes,
                             contents);
     return rc;
 }
 
-static bool rp_trial_changes_variables(const struct rp_replay *r)
+static bool trial_changes_variables(const struct rp_replay *r)
 {
     return r->code && r->code->changed_pages;
 }
@@ -122,28 +122,27 @@ static int reset_all(struct rp_replay *r, struct rp_err *err)
 /**
  * Restores memory that had this state, if only what the captured kernel writes was changed since.
  */
-static int rp_trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
+static int trial_restore(struct rp_replay_trial *trial, struct rp_err *err)
 {
     struct rp_replay_row row;
     int rc = reset_all(trial->r, err);
 
     /* These variables are the ones at the captured address. */
-    if (rc == 0 && rp_trial_changes_variables(trial->r))
+    if (rc == 0 && trial_changes_variables(trial->r))
         rc = rp_replay_restore_region(trial->r, trial->r->code, err);
     for (size_t at = 0; rc == 0 && next_row(trial, &at, &row);)
         rc = rp_replay_fill_row(trial->r, &row, rp_trial_poison_page, trial, err);
     if (rc == 0)
         rc = rp_redzone_fill(trial->r, err);
-    return rc < 0 || !rp_trial_changes_variables(trial->r)
-               ? rc
-               : rp_replay_fill_variables(trial->r, err);
+    return rc < 0 || !trial_changes_variables(trial->r) ? rc
+                                                        : rp_replay_fill_variables(trial->r, err);
 }
 
 /**
  * Visits the pages that the captured kernel writes, with what they should hold after the dispatch.
  */
-static int rp_trial_look_written(struct rp_replay_trial *trial, rp_replay_visit_page look,
-                                 void *data, struct rp_err *err)
+static int trial_look_written(struct rp_replay_trial *trial, rp_replay_visit_page look, void *data,
+                              struct rp_err *err)
 {
     struct rp_replay_row row;
     int rc = 0;
@@ -157,7 +156,7 @@ static int rp_trial_look_written(struct rp_replay_trial *trial, rp_replay_visit_
  * Prepares the caches before a timed run, as r->cache says. Memory already has its state, and
  * keeps it.
  */
-static int rp_trial_settle(struct rp_replay_trial *trial, struct rp_err *err)
+static int trial_settle(struct rp_replay_trial *trial, struct rp_err *err)
 {
     double us;
     int rc = 0;
@@ -165,7 +164,7 @@ static int rp_trial_settle(struct rp_replay_trial *trial, struct rp_err *err)
     if (trial->r->cache == RP_CACHE_WARM)
         rc = rp_replay_run(trial->r, &us, err);
     if (rc == 0 && trial->r->cache == RP_CACHE_WARM)
-        rc = rp_trial_restore(trial, err);
+        rc = trial_restore(trial, err);
     return rc < 0 ? rc : rp_replay_empty_caches(trial->r, err);
 }
 
@@ -232,14 +231,14 @@ static int finish(struct judge *judge, struct rp_replay_outcome *ret, struct rp_
 }
 
 /** Checks only where the captured kernel writes, and variables only if it writes any. */
-static int rp_trial_check_written(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
-                                  struct rp_err *err)
+static int trial_check_written(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
+                               struct rp_err *err)
 {
     struct judge judge = {.trial = trial};
-    int rc = rp_trial_look_written(trial, judge_page, &judge, err);
+    int rc = trial_look_written(trial, judge_page, &judge, err);
 
     judge_beyond(&judge);
-    if (rc == 0 && rp_trial_changes_variables(trial->r))
+    if (rc == 0 && trial_changes_variables(trial->r))
         return finish(&judge, ret, err);
     if (rc == 0)
         *ret = judge.outcome;
@@ -268,9 +267,9 @@ int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, 
     int rc;
 
     trial->poison = how->poison;
-    rc = how->restore_all ? rp_trial_fill(trial, err) : rp_trial_restore(trial, err);
+    rc = how->restore_all ? rp_trial_fill(trial, err) : trial_restore(trial, err);
     if (rc == 0 && how == &rp_trial_timed)
-        rc = rp_trial_settle(trial, err);
+        rc = trial_settle(trial, err);
     if (how->leftovers && trial->leftovers)
         fill_uninitialised(RP_TRIAL_UNINITIALISED_SEED);
     if (rc == 0)
@@ -278,8 +277,8 @@ int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, 
     if (how->leftovers && trial->leftovers)
         fill_uninitialised(0);
     if (rc == 0)
-        rc = how->check_all ? rp_trial_check(trial, ret, err)
-                            : rp_trial_check_written(trial, ret, err);
+        rc =
+            how->check_all ? rp_trial_check(trial, ret, err) : trial_check_written(trial, ret, err);
     if (rc == 0)
         ret->leftovers = how->leftovers && trial->leftovers;
     trial->poison = RP_POISON_NAN;
@@ -483,7 +482,7 @@ static int poison_whole_page(void *data, const struct rp_capture_memory *m, uint
     memcpy(flipped, contents, bytes);
     rp_write_set_flip(RP_FLIP_EACH, 0, flipped, bytes, &trial->addresses);
     rp_compare_words(&rp_exact, contents, flipped, bytes, all); /* These words hold no addresses. */
-    rp_write_set_poison(rp_trial_rule(trial, m), RP_POISON_NAN, all, after, bytes, contents);
+    rp_write_set_poison(trial_rule(trial, m), RP_POISON_NAN, all, after, bytes, contents);
     return 0;
 }
 
@@ -513,7 +512,7 @@ static int try_whole_pages(struct rp_replay_trial *trial, struct rp_err *err)
 
     if (rc == 0)
         rc = run_from(trial, RP_STEP_CHANGE + WHOLE_PAGES, err);
-    return rc < 0 ? rc : rp_trial_look_written(trial, note_poisoned_page, trial, err);
+    return rc < 0 ? rc : trial_look_written(trial, note_poisoned_page, trial, err);
 }
 
 /* --- what can be poisoned ------------------------------------------------------------------ */
@@ -598,11 +597,11 @@ static int try_poison(struct round *round, struct rp_err *err)
 
     for (unsigned kind = 0; kind < RP_POISON_KINDS && rc == 0; kind++) {
         trial->poison = (enum rp_poison)kind;
-        rc = kind == 0 ? rp_trial_fill(trial, err) : rp_trial_restore(trial, err);
+        rc = kind == 0 ? rp_trial_fill(trial, err) : trial_restore(trial, err);
         if (rc == 0)
             rc = run_from(trial, RP_STEP_PROBE, err);
         if (rc == 0 && kind + 1 < RP_POISON_KINDS)
-            rc = rp_trial_look_written(trial, count_page, round, err);
+            rc = trial_look_written(trial, count_page, round, err);
         else if (rc == 0)
             rc = rp_replay_look_at(trial->r, count_page, round, err);
     }
@@ -750,7 +749,7 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
         rc = find_written(trial, err);
     if (rc == 0)
         rc = sum_up(trial, err);
-    if (rc == 0 && trial->written_bytes == trial->blind_bytes && !rp_trial_changes_variables(r))
+    if (rc == 0 && trial->written_bytes == trial->blind_bytes && !trial_changes_variables(r))
         rc = rp_fail(err, RP_VERDICT,
                      "the captured dispatch leaves nothing by which another kernel could be "
                      "judged: memory is the same without it");

@@ -334,7 +334,7 @@ enum { RP_MARKDOWN_MOST_BYTES = 60000, RP_MARKDOWN_NAME_CELLS = 120 };
 /** Appends our own words, which have no Markdown or HTML in them, cut to RP_MARKDOWN_NAME_CELLS.
  * GitHub reads "@name", "#1" and "www." in them nevertheless, so text from a trace goes into a code
  * span. */
-static void rp_markdown_plain(struct rp_buf *buf, const char *text)
+static void markdown_plain(struct rp_buf *buf, const char *text)
 {
     rp_autobuf clean = {0};
 
@@ -386,13 +386,13 @@ static void put_code(struct rp_buf *buf, const char *text, bool in_table)
 
 /** Appends a code span, in which nothing is acted on, with any text, cut to RP_MARKDOWN_NAME_CELLS.
  * It appends nothing for an empty text. */
-static void rp_markdown_code(struct rp_buf *buf, const char *text)
+static void markdown_code(struct rp_buf *buf, const char *text)
 {
     put_code(buf, text, false);
 }
 
 /** Writes the same in a cell of a table, where a '|' would end the cell even within code. */
-static void rp_markdown_cell(struct rp_buf *buf, const char *text)
+static void markdown_cell(struct rp_buf *buf, const char *text)
 {
     put_code(buf, text, true);
 }
@@ -498,11 +498,11 @@ static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const ch
     rp_versus_ratio_text(buf, t);
     put_times(buf, t);
     if (name)
-        rp_markdown_cell(buf, name);
+        markdown_cell(buf, name);
     else
         rp_buf_puts(buf, "all");
     rp_buf_puts(buf, " | ");
-    rp_markdown_cell(buf, changes);
+    markdown_cell(buf, changes);
     rp_buf_puts(buf, " |\n");
 }
 
@@ -518,7 +518,7 @@ static void github_markdown_put_kernel(struct rp_buf *buf, const struct rp_versu
     }
     rp_buf_puts(buf, "| only ");
     rp_buf_puts(buf, k->before ? "before | | | | " : "after | | | | ");
-    rp_markdown_cell(buf, k->before ? k->before->name : k->after->name);
+    markdown_cell(buf, k->before ? k->before->name : k->after->name);
     rp_buf_puts(buf, " | |\n");
 }
 
@@ -528,9 +528,9 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
     size_t hidden = 0;
 
     rp_buf_puts(buf, at ? "\n### " : "### ");
-    rp_markdown_code(buf, c->before->path);
+    markdown_code(buf, c->before->path);
     rp_buf_puts(buf, " → ");
-    rp_markdown_code(buf, c->after->path);
+    markdown_code(buf, c->after->path);
     if (c->after->software)
         rp_buf_puts(buf, "\n\n**Software device: modelled time, not hardware time**");
     rp_buf_puts(buf, "\n\n| verdict | time after / before | before | after | kernel | changes "
@@ -558,13 +558,13 @@ static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, siz
         numbers.kernel = NULL;
         rp_versus_outcome_text(&text, &numbers);
         rp_buf_printf(buf, "* gate %s: ", rp_versus_passed_names[gated->passed]);
-        rp_markdown_code(buf, r->gates[i].text);
+        markdown_code(buf, r->gates[i].text);
         rp_buf_puts(buf, ": ");
-        rp_markdown_plain(buf, rp_buf_text(&text));
+        markdown_plain(buf, rp_buf_text(&text));
         rp_buf_puts(buf, gated->reason[0] ? "; " : "");
-        rp_markdown_code(buf, gated->reason);
+        markdown_code(buf, gated->reason);
         rp_buf_puts(buf, gated->kernel ? "; in " : "");
-        rp_markdown_code(buf, gated->kernel ? gated->kernel : "");
+        markdown_code(buf, gated->kernel ? gated->kernel : "");
         rp_buf_puts(buf, "\n");
         buf->failed |= text.failed;
     }
@@ -623,14 +623,14 @@ static void markdown_put_kernel(struct rp_buf *buf, const struct rp_bottleneck_k
     struct rp_number_text rooms[4];
 
     rp_buf_puts(buf, "| ");
-    rp_markdown_cell(buf, k->name);
+    markdown_cell(buf, k->name);
     rp_buf_puts(buf, " | ");
     if (k->calls)
         rp_buf_printf(buf, "%" PRIu64, k->calls);
     rp_buf_printf(buf, " | %s | %s | ",
                   k->time_ns.known ? rp_unit_number(unit, k->time_ns.value).text : "",
                   number(&rooms[0], k->weight, 100, 1));
-    rp_markdown_plain(buf, rp_bottleneck_names[k->label]);
+    markdown_plain(buf, rp_bottleneck_names[k->label]);
     rp_buf_printf(buf, " | %s | %s | %s |\n", number(&rooms[1], k->headroom, 100, 1),
                   number(&rooms[2], k->end_to_end_bound, 1, 3),
                   number(&rooms[3], k->free_bound, 1, 3));
@@ -674,7 +674,7 @@ static void github_markdown_put_launches(struct rp_buf *buf, const struct rp_rep
 
         rp_failed_launch_put(&text, &launches->list[i]);
         rp_buf_puts(buf, "* ");
-        rp_markdown_code(buf, rp_buf_text(&text));
+        markdown_code(buf, rp_buf_text(&text));
         rp_buf_puts(buf, "\n");
         buf->failed |= text.failed;
     }
@@ -700,7 +700,7 @@ static void github_markdown_put_impossible(struct rp_buf *buf, const struct rp_r
             rp_buf_puts(buf, "\n**No GPU of this kind has these rates: counters, times or the GPU "
                              "are not those of one run.**\n\n");
         rp_buf_puts(buf, "* ");
-        rp_markdown_code(buf, b->kernels[i].name);
+        markdown_code(buf, b->kernels[i].name);
         rp_buf_printf(buf, ": %s\n", rp_buf_text(&levels));
         buf->failed |= levels.failed;
     }
@@ -715,7 +715,7 @@ int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, st
     if (rp_form_known_make(parts, &known, err) < 0)
         return -RP_ENVIRONMENT;
     rp_buf_puts(buf, "### ");
-    rp_markdown_code(buf, parts->title);
+    markdown_code(buf, parts->title);
     rp_buf_puts(buf, "\n\n");
     if (rp_form_is_software(parts)) {
         rp_buf_puts(buf, "**");

@@ -249,8 +249,8 @@ static void add_gaps(struct rp_buf *buf, const char *side, const struct rp_versu
 }
 
 /** Writes "no time in 2 of 10 runs before" where the verdict is from fewer runs than there were. */
-static void rp_versus_gaps_text(struct rp_buf *buf, const struct rp_versus_runs *before,
-                                const struct rp_versus_runs *after, const struct rp_versus_time *t)
+static void versus_gaps_text(struct rp_buf *buf, const struct rp_versus_runs *before,
+                             const struct rp_versus_runs *after, const struct rp_versus_time *t)
 {
     add_gaps(buf, "before", before, t->before_runs);
     add_gaps(buf, "after", after, t->after_runs);
@@ -263,7 +263,7 @@ void rp_versus_changes_text(struct rp_buf *buf, const struct rp_versus_pair *k)
 
     if (!a || !b)
         return;
-    rp_versus_gaps_text(&text, &a->runs, &b->runs, &k->time);
+    versus_gaps_text(&text, &a->runs, &b->runs, &k->time);
     for (unsigned i = 0; i < RP_COMPARE_METRICS; i++) {
         if (i == RP_COMPARE_CV || !a->metrics[i].known || !b->metrics[i].known ||
             a->metrics[i].value == b->metrics[i].value)
@@ -412,7 +412,7 @@ static void put_gaps(const struct rp_page *page, const struct rp_versus_found *c
 {
     rp_autobuf gaps = {0};
 
-    rp_versus_gaps_text(&gaps, &c->before->runs, &c->after->runs, &c->whole);
+    versus_gaps_text(&gaps, &c->before->runs, &c->after->runs, &c->whole);
     if (gaps.len)
         rp_page_text(page, RP_INK_DIM, 10, rp_buf_text(&gaps));
     page->out->failed |= gaps.failed;

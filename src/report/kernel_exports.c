@@ -47,7 +47,7 @@ static const struct rp_form_value parts_values[] = {
 static_assert(sizeof parts_values / sizeof parts_values[0] <= RP_FORM_MOST_VALUES,
               "callers have no room");
 
-static const struct rp_form_value *rp_form_values(size_t *ret_count)
+static const struct rp_form_value *form_values(size_t *ret_count)
 {
     *ret_count = sizeof parts_values / sizeof parts_values[0];
     return parts_values;
@@ -79,7 +79,7 @@ static struct rp_quantity rp_form_items(const struct rp_kernel_summary *s, doubl
 
 /* Computes all numbers of a kernel.
  * @param ret RP_FORM_MOST_VALUES */
-static void rp_form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret)
+static void form_values_of(const struct rp_form_kernel *kernel, struct rp_quantity *ret)
 {
     static const struct rp_kernel_summary none;
     const struct rp_bottleneck_kernel *k = kernel->k;
@@ -141,8 +141,8 @@ void rp_form_known_free(struct rp_form_known *known)
 }
 
 /* Finds the rows of a kernel in the roofline, one for each GPU that it ran on. */
-static const struct rp_roofline_kernel *const *rp_form_counted(const struct rp_form_known *known,
-                                                               const char *name, size_t *ret_count)
+static const struct rp_roofline_kernel *const *form_counted(const struct rp_form_known *known,
+                                                            const char *name, size_t *ret_count)
 {
     const struct rp_roofline_kernel key = {.name = name}, *wanted = &key, **found;
     const struct rp_roofline_kernel **end = known->counted + known->counted_count;
@@ -163,7 +163,7 @@ static const struct rp_roofline_kernel *find_counted(const struct rp_form_known 
                                                      const char *name)
 {
     size_t count;
-    const struct rp_roofline_kernel *const *found = rp_form_counted(known, name, &count);
+    const struct rp_roofline_kernel *const *found = form_counted(known, name, &count);
 
     return count == 1 ? *found : NULL;
 }
@@ -185,8 +185,8 @@ static const struct rp_kernel_summary *find_launched(const struct rp_form_known 
     return *found;
 }
 
-static struct rp_form_kernel rp_form_kernel_of(const struct rp_form_known *known,
-                                               const struct rp_bottleneck_kernel *k)
+static struct rp_form_kernel form_kernel_of(const struct rp_form_known *known,
+                                            const struct rp_bottleneck_kernel *k)
 {
     struct rp_form_kernel ret = {
         .k = k, .r = find_counted(known, k->name), .s = find_launched(known, k->name), .gpu = ""};
@@ -205,11 +205,11 @@ const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts)
 
 /* Says whether the kernel has a rate at this level, on any GPU, that no GPU of its kind can have.
  */
-static bool rp_form_is_impossible(const struct rp_form_known *known, const char *name,
-                                  enum rp_level level)
+static bool form_is_impossible(const struct rp_form_known *known, const char *name,
+                               enum rp_level level)
 {
     size_t count;
-    const struct rp_roofline_kernel *const *of = rp_form_counted(known, name, &count);
+    const struct rp_roofline_kernel *const *of = form_counted(known, name, &count);
 
     for (size_t i = 0; i < count; i++)
         if (of[i]->peak[level] == RP_PEAK_IMPOSSIBLE)
@@ -223,7 +223,7 @@ size_t rp_form_put_impossible(struct rp_buf *buf, const struct rp_form_known *kn
     size_t count = 0;
 
     for (unsigned l = 0; l < RP_LEVEL_COUNT; l++)
-        if (rp_form_is_impossible(known, name, (enum rp_level)l))
+        if (form_is_impossible(known, name, (enum rp_level)l))
             rp_buf_printf(buf, "%s%s", count++ ? separator : "", rp_level_names[l]);
     return count;
 }
@@ -247,7 +247,7 @@ bool rp_form_is_software(const struct rp_report_parts *parts)
 }
 
 /* Returns "fast" and so on, or "". */
-static const char *rp_form_timing(const struct rp_report_parts *parts)
+static const char *form_timing(const struct rp_report_parts *parts)
 {
     return parts->bottlenecks->origin.timing_model ?: "";
 }
@@ -266,7 +266,7 @@ void rp_form_put_mark(struct rp_buf *buf, const struct rp_report_parts *parts)
 
 /* Appends a number if it is known and finite.
  * @return whether it is */
-static bool rp_form_put_number(struct rp_buf *buf, struct rp_quantity value, double scale)
+static bool form_put_number(struct rp_buf *buf, struct rp_quantity value, double scale)
 {
     /* It is divided by a whole number, because 1500 * 1e-9 is not 1.5e-6. */
     double scaled = scale < 1 ? value.value / round(1 / scale) : value.value * scale;
@@ -337,13 +337,13 @@ static void put_counters(struct rp_buf *buf, const struct rp_form_known *known, 
                          struct counted *c)
 {
     size_t count;
-    const struct rp_roofline_kernel *const *of = rp_form_counted(known, name, &count);
+    const struct rp_roofline_kernel *const *of = form_counted(known, name, &count);
 
     memset(c->sums, 0, c->count * sizeof *c->sums);
     memset(c->dispatches, 0, c->count * sizeof *c->dispatches);
     for (unsigned i = 0; i < RP_DERIVED_COUNT; i++) {
         rp_buf_puts(buf, ",");
-        rp_form_put_number(buf, derived_of_all(of, count, i), 1);
+        form_put_number(buf, derived_of_all(of, count, i), 1);
     }
     for (size_t k = 0; k < count; k++)
         for (size_t i = 0; i < of[k]->count_count; i++) {
@@ -373,7 +373,7 @@ static void put_statistics(struct rp_buf *buf, const struct rp_bottleneck_kernel
 
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
         rp_buf_puts(buf, ",");
-        rp_form_put_number(buf, of[i], 1);
+        form_put_number(buf, of[i], 1);
     }
 }
 
@@ -385,19 +385,19 @@ static void put_row(struct rp_buf *buf, const struct rp_report_parts *parts,
     struct rp_quantity numbers[RP_FORM_MOST_VALUES];
     size_t count;
 
-    rp_form_values(&count);
-    rp_form_values_of(kernel, numbers);
+    form_values(&count);
+    form_values_of(kernel, numbers);
     rp_csv_cell(buf, k->name);
     rp_buf_puts(buf, ",");
     rp_csv_cell(buf, rp_form_device(parts));
     rp_buf_puts(buf, ",");
-    rp_csv_cell(buf, rp_form_timing(parts));
+    rp_csv_cell(buf, form_timing(parts));
     rp_buf_printf(buf, ",%s,%s,%s,%s", rp_bottleneck_names[k->label],
                   rp_rank_basis_names[parts->bottlenecks->basis] ?: "", k->residency.limiter ?: "",
                   r ? rp_bound_names[r->bound] ?: "" : "");
     for (size_t i = 0; i < count; i++) {
         rp_buf_puts(buf, ",");
-        rp_form_put_number(buf, numbers[i], 1);
+        form_put_number(buf, numbers[i], 1);
     }
     rp_buf_puts(buf, ",");
     rp_csv_cell(buf, kernel->gpu);
@@ -432,7 +432,7 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
     counted.dispatches = calloc(counted.count + 1, sizeof *counted.dispatches);
     if (!counted.sums || !counted.dispatches)
         return rp_out_of_memory(err);
-    values = rp_form_values(&count);
+    values = form_values(&count);
     rp_buf_puts(buf, "kernel,device,timing_model,bottleneck,weight_of,occupancy_limiter,bound");
     for (size_t i = 0; i < count; i++)
         rp_buf_printf(buf, ",%s", values[i].name);
@@ -441,7 +441,7 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
     rp_buf_puts(buf, b->sums_alone ? ",mean_ns,min_ns,max_ns,stddev_ns" : "");
     rp_buf_puts(buf, ",impossible_rates,failed_launches\n");
     for (size_t i = 0; i < b->kernel_count; i++) {
-        const struct rp_form_kernel kernel = rp_form_kernel_of(&known, &b->kernels[i]);
+        const struct rp_form_kernel kernel = form_kernel_of(&known, &b->kernels[i]);
 
         put_row(buf, parts, &kernel);
         if (has_counters(parts))
@@ -494,9 +494,9 @@ static void put_origin(struct rp_buf *buf, const struct rp_report_parts *parts)
     const char *device = rp_form_device(parts);
 
     put_label(buf, "device", *device ? device : "unknown");
-    if (*rp_form_timing(parts)) {
+    if (*form_timing(parts)) {
         rp_buf_puts(buf, ",");
-        put_label(buf, "timing_model", rp_form_timing(parts));
+        put_label(buf, "timing_model", form_timing(parts));
     }
     rp_buf_puts(buf, ",");
     put_label(buf, "title", parts->title);
@@ -586,15 +586,15 @@ static void put_kernels(struct rp_buf *buf, const struct rp_report_parts *parts,
     const struct rp_form_value *values;
     size_t count;
 
-    values = rp_form_values(&count);
+    values = form_values(&count);
     for (size_t v = 0; v < count; v++) {
         put_family(buf, parts, values[v].metric, values[v].unit, values[v].help);
         for (size_t i = 0; i < b->kernel_count; i++) {
-            const struct rp_form_kernel kernel = rp_form_kernel_of(known, &b->kernels[i]);
+            const struct rp_form_kernel kernel = form_kernel_of(known, &b->kernels[i]);
             rp_autobuf number = {0};
 
-            rp_form_values_of(&kernel, numbers);
-            if (!rp_form_put_number(&number, numbers[v], values[v].scale))
+            form_values_of(&kernel, numbers);
+            if (!form_put_number(&number, numbers[v], values[v].scale))
                 continue;
             rp_buf_printf(buf, "rocm_perf_%s{", values[v].metric);
             put_origin(buf, parts);
@@ -615,7 +615,7 @@ static void put_info(struct rp_buf *buf, const struct rp_report_parts *parts,
     rp_buf_puts(buf, "# TYPE rocm_perf_kernel info\n"
                      "# HELP rocm_perf_kernel GPU and bottleneck of a kernel.\n");
     for (size_t i = 0; i < b->kernel_count; i++) {
-        const struct rp_form_kernel kernel = rp_form_kernel_of(known, &b->kernels[i]);
+        const struct rp_form_kernel kernel = form_kernel_of(known, &b->kernels[i]);
 
         rp_buf_puts(buf, "rocm_perf_kernel_info{");
         put_origin(buf, parts);
@@ -641,7 +641,7 @@ static void put_impossible(struct rp_buf *buf, const struct rp_report_parts *par
                "times or the GPU are wrong.");
     for (size_t i = 0; i < b->kernel_count; i++)
         for (unsigned l = 0; l < RP_LEVEL_COUNT; l++) {
-            if (!rp_form_is_impossible(known, b->kernels[i].name, (enum rp_level)l))
+            if (!form_is_impossible(known, b->kernels[i].name, (enum rp_level)l))
                 continue;
             rp_buf_puts(buf, "rocm_perf_kernel_impossible_rate{");
             put_origin(buf, parts);

@@ -37,13 +37,13 @@ static void put_tag(struct rp_buf *buf, unsigned field, enum wire wire)
     put_number(buf, (uint64_t)field << 3 | wire);
 }
 
-static void rp_protobuf_varint(struct rp_buf *buf, unsigned field, uint64_t value)
+static void protobuf_varint(struct rp_buf *buf, unsigned field, uint64_t value)
 {
     put_tag(buf, field, WIRE_VARINT);
     put_number(buf, value);
 }
 
-static void rp_protobuf_fixed64(struct rp_buf *buf, unsigned field, uint64_t value)
+static void protobuf_fixed64(struct rp_buf *buf, unsigned field, uint64_t value)
 {
     unsigned char bytes[8];
 
@@ -54,7 +54,7 @@ static void rp_protobuf_fixed64(struct rp_buf *buf, unsigned field, uint64_t val
 }
 
 /** Writes a message within another. */
-static void rp_protobuf_message(struct rp_buf *buf, unsigned field, const struct rp_buf *message)
+static void protobuf_message(struct rp_buf *buf, unsigned field, const struct rp_buf *message)
 {
     put_tag(buf, field, WIRE_BYTES);
     put_number(buf, message->len);
@@ -63,12 +63,12 @@ static void rp_protobuf_message(struct rp_buf *buf, unsigned field, const struct
 }
 
 /** Makes the text valid UTF-8, because the format demands it. */
-static void rp_protobuf_text(struct rp_buf *buf, unsigned field, const char *text)
+static void protobuf_text(struct rp_buf *buf, unsigned field, const char *text)
 {
     rp_autobuf clean = {0};
 
     rp_utf8_fix(&clean, text, strlen(text));
-    rp_protobuf_message(buf, field, &clean);
+    protobuf_message(buf, field, &clean);
 }
 
 enum { TRACE_PACKET = 1 };
@@ -114,11 +114,11 @@ struct writer {
 
 static void put_packet(struct writer *w, struct rp_buf *packet)
 {
-    rp_protobuf_varint(packet, PACKET_SEQUENCE, SEQUENCE);
+    protobuf_varint(packet, PACKET_SEQUENCE, SEQUENCE);
     if (!w->begun)
-        rp_protobuf_varint(packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
+        protobuf_varint(packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
     w->begun = true;
-    rp_protobuf_message(w->out, TRACE_PACKET, packet);
+    protobuf_message(w->out, TRACE_PACKET, packet);
 }
 
 /* --- tracks --------------------------------------------------------------------------------- */
@@ -128,14 +128,14 @@ static void put_track(struct writer *w, uint64_t uuid, uint64_t parent, const ch
 {
     rp_autobuf descriptor = {0}, packet = {0};
 
-    rp_protobuf_varint(&descriptor, DESCRIPTOR_UUID, uuid);
+    protobuf_varint(&descriptor, DESCRIPTOR_UUID, uuid);
     if (name)
-        rp_protobuf_text(&descriptor, DESCRIPTOR_NAME, name);
+        protobuf_text(&descriptor, DESCRIPTOR_NAME, name);
     if (process)
-        rp_protobuf_message(&descriptor, DESCRIPTOR_PROCESS, process);
+        protobuf_message(&descriptor, DESCRIPTOR_PROCESS, process);
     if (parent)
-        rp_protobuf_varint(&descriptor, DESCRIPTOR_PARENT, parent);
-    rp_protobuf_message(&packet, PACKET_TRACK_DESCRIPTOR, &descriptor);
+        protobuf_varint(&descriptor, DESCRIPTOR_PARENT, parent);
+    protobuf_message(&packet, PACKET_TRACK_DESCRIPTOR, &descriptor);
     put_packet(w, &packet);
 }
 
@@ -158,8 +158,8 @@ static void put_process(struct writer *w, uint32_t index)
     rp_buf_puts(&name, name.len ? ": " : "");
     rp_buf_puts(&name, w->parts->title);
     if (has_own_pid(w->dag, index)) {
-        rp_protobuf_varint(&process, PROCESS_PID, (uint64_t)w->dag->processes[index].pid);
-        rp_protobuf_text(&process, PROCESS_NAME, rp_buf_text(&name));
+        protobuf_varint(&process, PROCESS_PID, (uint64_t)w->dag->processes[index].pid);
+        protobuf_text(&process, PROCESS_NAME, rp_buf_text(&name));
         put_track(w, FIRST_PROCESS + index, 0, NULL, &process);
     } else {
         put_track(w, FIRST_PROCESS + index, 0, rp_buf_text(&name), NULL);
@@ -275,27 +275,27 @@ static void put_annotation(struct rp_buf *event, const char *name, unsigned fiel
 {
     rp_autobuf annotation = {0};
 
-    rp_protobuf_text(&annotation, ANNOTATION_NAME, name);
-    rp_protobuf_varint(&annotation, field, (uint64_t)value);
-    rp_protobuf_message(event, EVENT_ANNOTATION, &annotation);
+    protobuf_text(&annotation, ANNOTATION_NAME, name);
+    protobuf_varint(&annotation, field, (uint64_t)value);
+    protobuf_message(event, EVENT_ANNOTATION, &annotation);
 }
 
 static void put_text_annotation(struct rp_buf *event, const char *name, const char *text)
 {
     rp_autobuf annotation = {0};
 
-    rp_protobuf_text(&annotation, ANNOTATION_NAME, name);
-    rp_protobuf_text(&annotation, ANNOTATION_TEXT, text);
-    rp_protobuf_message(event, EVENT_ANNOTATION, &annotation);
+    protobuf_text(&annotation, ANNOTATION_NAME, name);
+    protobuf_text(&annotation, ANNOTATION_TEXT, text);
+    protobuf_message(event, EVENT_ANNOTATION, &annotation);
 }
 
 static void put_event(struct writer *w, int64_t at_ns, struct rp_buf *event)
 {
     rp_autobuf packet = {0};
 
-    rp_protobuf_varint(&packet, PACKET_TIMESTAMP,
-                       (uint64_t)(at_ns > w->dag->start_ns ? at_ns - w->dag->start_ns : 0));
-    rp_protobuf_message(&packet, PACKET_TRACK_EVENT, event);
+    protobuf_varint(&packet, PACKET_TIMESTAMP,
+                    (uint64_t)(at_ns > w->dag->start_ns ? at_ns - w->dag->start_ns : 0));
+    protobuf_message(&packet, PACKET_TRACK_EVENT, event);
     put_packet(w, &packet);
 }
 
@@ -303,8 +303,8 @@ static void put_end(struct writer *w, int64_t at_ns, uint64_t track)
 {
     rp_autobuf event = {0};
 
-    rp_protobuf_varint(&event, EVENT_TYPE, TYPE_END);
-    rp_protobuf_varint(&event, EVENT_TRACK, track);
+    protobuf_varint(&event, EVENT_TYPE, TYPE_END);
+    protobuf_varint(&event, EVENT_TRACK, track);
     put_event(w, at_ns, &event);
 }
 
@@ -313,9 +313,9 @@ static void put_end(struct writer *w, int64_t at_ns, uint64_t track)
 static void put_arrows(struct writer *w, uint32_t step, struct rp_buf *event)
 {
     for (uint32_t to = w->first[step]; to != RP_DAG_NO_STEP; to = w->next[to])
-        rp_protobuf_fixed64(event, EVENT_FLOW, (uint64_t)to + 1);
+        protobuf_fixed64(event, EVENT_FLOW, (uint64_t)to + 1);
     if (w->dag->steps[step].waited_for != RP_DAG_NO_STEP)
-        rp_protobuf_fixed64(event, EVENT_FLOW, (uint64_t)step + 1);
+        protobuf_fixed64(event, EVENT_FLOW, (uint64_t)step + 1);
 }
 
 static void put_slice(struct writer *w, uint32_t step)
@@ -323,12 +323,12 @@ static void put_slice(struct writer *w, uint32_t step)
     const struct rp_dag_step *s = &w->dag->steps[step];
     rp_autobuf event = {0};
 
-    rp_protobuf_varint(&event, EVENT_TYPE, TYPE_BEGIN);
-    rp_protobuf_varint(&event, EVENT_TRACK, w->track[step]);
-    rp_protobuf_text(&event, EVENT_CATEGORY, s->is_copy ? "copy" : "kernel");
+    protobuf_varint(&event, EVENT_TYPE, TYPE_BEGIN);
+    protobuf_varint(&event, EVENT_TRACK, w->track[step]);
+    protobuf_text(&event, EVENT_CATEGORY, s->is_copy ? "copy" : "kernel");
     if (s->on_path)
-        rp_protobuf_text(&event, EVENT_CATEGORY, "critical_path");
-    rp_protobuf_text(&event, EVENT_NAME, s->name);
+        protobuf_text(&event, EVENT_CATEGORY, "critical_path");
+    protobuf_text(&event, EVENT_NAME, s->name);
     put_arrows(w, step, &event);
     put_annotation(&event, s->is_copy ? "copy_id" : "dispatch_id", ANNOTATION_INT, s->id);
     put_annotation(&event, "slack_ns", ANNOTATION_INT, s->slack_ns);
@@ -357,10 +357,10 @@ static void put_path(struct writer *w)
         const struct rp_dag_step *s = &w->dag->chain[i];
         rp_autobuf event = {0};
 
-        rp_protobuf_varint(&event, EVENT_TYPE, TYPE_BEGIN);
-        rp_protobuf_varint(&event, EVENT_TRACK, PATH_TRACK);
-        rp_protobuf_text(&event, EVENT_CATEGORY, "critical_path");
-        rp_protobuf_text(&event, EVENT_NAME, s->name);
+        protobuf_varint(&event, EVENT_TYPE, TYPE_BEGIN);
+        protobuf_varint(&event, EVENT_TRACK, PATH_TRACK);
+        protobuf_text(&event, EVENT_CATEGORY, "critical_path");
+        protobuf_text(&event, EVENT_NAME, s->name);
         put_event(w, s->start_ns, &event);
         put_end(w, end_on_path(w->dag, i), PATH_TRACK);
     }

@@ -45,11 +45,11 @@ static const char *name_of_profiled(const void *list, size_t at)
     return ((const struct rp_kernel_summary *)list)[at].name;
 }
 
-static void rp_kernel_counters_free(struct rp_kernel_counters *counters);
+static void kernel_counters_free(struct rp_kernel_counters *counters);
 
 /** @return false: memory has ended. @p set may be NULL; both must stay until the end. */
-static bool rp_kernel_counters_make(struct rp_kernel_counters *ret,
-                                    const struct rp_profile *profile, const struct rp_counters *set)
+static bool kernel_counters_make(struct rp_kernel_counters *ret, const struct rp_profile *profile,
+                                 const struct rp_counters *set)
 {
     struct rp_kernel_counters c = {.set = set, .profile = profile};
     bool ok;
@@ -62,7 +62,7 @@ static bool rp_kernel_counters_make(struct rp_kernel_counters *ret,
          rp_name_index_make(&c.counted, set->kernels, set->kernel_count, name_of_counted) &&
          rp_name_index_make(&c.profiled, profile->kernels, profile->kernel_count, name_of_profiled);
     if (!ok) {
-        rp_kernel_counters_free(&c);
+        kernel_counters_free(&c);
         return false;
     }
     for (size_t i = 0; i < set->dispatch_count; i++)
@@ -72,7 +72,7 @@ static bool rp_kernel_counters_make(struct rp_kernel_counters *ret,
     return true;
 }
 
-static void rp_kernel_counters_free(struct rp_kernel_counters *counters)
+static void kernel_counters_free(struct rp_kernel_counters *counters)
 {
     rp_name_index_free(&counters->counted);
     rp_name_index_free(&counters->profiled);
@@ -116,9 +116,9 @@ static bool is_namesake(const struct rp_kernel_counters *c, const struct rp_kern
  * @param ret_known whether all these dispatches have the counter; only then its sum is valid
  * @return false: nothing is known of the kernel
  */
-static bool rp_kernel_counters_sum(const struct rp_kernel_counters *c,
-                                   const struct rp_kernel_summary *k, double *ret_sums,
-                                   bool *ret_known)
+static bool kernel_counters_sum(const struct rp_kernel_counters *c,
+                                const struct rp_kernel_summary *k, double *ret_sums,
+                                bool *ret_known)
 {
     const struct rp_counters *set = c->set;
     const struct rp_indexed_name *kernel;
@@ -296,7 +296,7 @@ static void add_counters(struct rp_json_writer *json, const struct rp_kernel_cou
 
     if (!sums || !known || !sorted)
         json->out->failed = true;
-    if (json->out->failed || !rp_kernel_counters_sum(c, k, sums, known)) {
+    if (json->out->failed || !kernel_counters_sum(c, k, sums, known)) {
         rp_json_add_null(json, "counters");
         return;
     }
@@ -621,13 +621,13 @@ static void add_lists(struct rp_json_writer *json, const struct rp_profile_repor
     const struct rp_profile *p = r->profile;
     struct rp_kernel_counters counters;
 
-    if (!rp_kernel_counters_make(&counters, p, r->counters))
+    if (!kernel_counters_make(&counters, p, r->counters))
         json->out->failed = true;
     rp_json_add_array(json, "kernels");
     for (size_t i = 0; i < p->kernel_count && !json->out->failed; i++)
         add_kernel(json, r, i, &counters);
     rp_json_end(json);
-    rp_kernel_counters_free(&counters);
+    kernel_counters_free(&counters);
     add_launches(json, r);
 }
 

@@ -37,7 +37,7 @@ size_t rp_text_cells(const char *text)
  * the spaces behind them. It takes one word at least, however long it is. 0 means that there is
  * none.
  */
-static size_t rp_text_words(const char *text, size_t max_cells)
+static size_t text_words(const char *text, size_t max_cells)
 {
     struct rp_escape_at at = {.at = text};
     struct rp_escaped one;
@@ -88,7 +88,7 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 }
 
 /** Does the same, but replaces the end, for a name at the end of a line. */
-static void rp_text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells)
+static void text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells)
 {
     put_cut(buf, text, max_cells, 0);
 }
@@ -143,7 +143,7 @@ int rp_report_end(const struct rp_buf *buf, struct rp_err *err)
 }
 
 /** Changes the colour from here on. */
-static void rp_page_ink(const struct rp_page *page, enum rp_ink ink)
+static void page_ink(const struct rp_page *page, enum rp_ink ink)
 {
     static const char *const codes[] = {
         [RP_INK_PLAIN] = "\033[0m", [RP_INK_BOLD] = "\033[1m",    [RP_INK_DIM] = "\033[2m",
@@ -158,10 +158,10 @@ void rp_page_text(const struct rp_page *page, enum rp_ink how, unsigned indent, 
 {
     rp_buf_printf(page->out, "%*s", (int)indent, "");
     if (how != RP_INK_PLAIN)
-        rp_page_ink(page, how);
+        page_ink(page, how);
     rp_text_printable(page->out, text, page->width - indent);
     if (how != RP_INK_PLAIN)
-        rp_page_ink(page, RP_INK_PLAIN);
+        page_ink(page, RP_INK_PLAIN);
     rp_buf_puts(page->out, "\n");
 }
 
@@ -196,7 +196,7 @@ void rp_page_named(const struct rp_page *page, enum rp_ink how, unsigned indent,
     va_end(ap);
     rp_text_printable(&line, rp_buf_text(&text), page->width - indent);
     size_t used = rp_text_cells(rp_buf_text(&line)), room = page->width - indent;
-    rp_text_printable_head(&line, name, used < room ? (unsigned)(room - used) : 0);
+    text_printable_head(&line, name, used < room ? (unsigned)(room - used) : 0);
     if (line.failed)
         page->out->failed = true;
     rp_page_text(page, how, indent, rp_buf_text(&line));
@@ -233,14 +233,14 @@ static unsigned put_words(const struct rp_page *page, enum rp_ink how, unsigned 
                           unsigned next, const char *text)
 {
     do {
-        size_t bytes = rp_text_words(text, page->width - indent);
+        size_t bytes = text_words(text, page->width - indent);
 
         rp_buf_printf(page->out, "%*s", (int)indent, "");
         if (how != RP_INK_PLAIN && bytes)
-            rp_page_ink(page, how);
+            page_ink(page, how);
         rp_buf_add(page->out, text, bytes);
         if (how != RP_INK_PLAIN && bytes)
-            rp_page_ink(page, RP_INK_PLAIN);
+            page_ink(page, RP_INK_PLAIN);
         rp_buf_puts(page->out, "\n");
         text += bytes;
         text += strspn(text, " ");

@@ -37,7 +37,7 @@ struct rp_state_change {
 };
 
 /** Holds the states of all waves. Initialise it with zeros, and release it with
- * rp_wave_states_free. */
+ * wave_states_free. */
 struct rp_wave_states {
     struct rp_state_change *at[RP_STATES];
     size_t count[RP_STATES], room[RP_STATES];
@@ -86,8 +86,8 @@ static void go_on(struct state_run *l, unsigned state, uint64_t until)
 }
 
 /** Writes [[state, clocks], ...], which fill the wave's time, and remembers them. */
-static void rp_wave_states_add(struct rp_wave_states *states, const struct rp_threads_wave *wave,
-                               const struct rp_threads_row *rows, struct rp_buf *to)
+static void wave_states_add(struct rp_wave_states *states, const struct rp_threads_wave *wave,
+                            const struct rp_threads_row *rows, struct rp_buf *to)
 {
     struct state_run l = {.all = states, .to = to, .begin = wave->begin, .end = wave->begin};
 
@@ -113,8 +113,8 @@ static int by_clock(const void *a, const void *b)
 
 /** Writes {"name", "state", "time"}: how many waves are in the state from each time on.
  * @return false: none ever was */
-static bool rp_wave_states_put(struct rp_wave_states *states, unsigned state, const char *name,
-                               struct rp_buf *to)
+static bool wave_states_put(struct rp_wave_states *states, unsigned state, const char *name,
+                            struct rp_buf *to)
 {
     struct rp_state_change *at = states->at[state];
     const size_t count = states->count[state];
@@ -137,7 +137,7 @@ static bool rp_wave_states_put(struct rp_wave_states *states, unsigned state, co
     return true;
 }
 
-static void rp_wave_states_free(struct rp_wave_states *states)
+static void wave_states_free(struct rp_wave_states *states)
 {
     for (unsigned state = 0; state < RP_STATES; state++)
         free(states->at[state]);
@@ -300,8 +300,8 @@ static int write_tree(json_t *tree, const char *folder, struct rp_err *err)
  * folders. Files that cannot be read are left out; without any file there is no tree.
  * @return 0, RP_ENVIRONMENT
  */
-static int rp_att_copy_sources(const struct rp_code_listing *listing, const char *folder,
-                               struct rp_err *err)
+static int att_copy_sources(const struct rp_code_listing *listing, const char *folder,
+                            struct rp_err *err)
 {
     rp_cleanup(free_names) struct names names = {0};
     json_t *tree;
@@ -507,7 +507,7 @@ static int write_wave(const struct writer *w, size_t at, struct rp_wave_states *
                   wave->begin, wave->cu, wave->end, w->id[at]);
     put_rows(w, wave, &text);
     rp_buf_printf(&text, ",\"simd\":%u,\"slot\":%u,\"timeline\":", wave->simd, wave->slot);
-    rp_wave_states_add(states, wave, &w->file->row[wave->first_row], &text);
+    wave_states_add(states, wave, &w->file->row[wave->first_row], &text);
     rp_buf_puts(&text, ",\"waitcnt\":");
     put_waits(w, wave, &text);
     rp_buf_puts(&text, "}}");
@@ -516,7 +516,7 @@ static int write_wave(const struct writer *w, size_t at, struct rp_wave_states *
 
 static int write_waves(const struct writer *w, struct rp_err *err)
 {
-    rp_cleanup(rp_wave_states_free) struct rp_wave_states states = {0};
+    rp_cleanup(wave_states_free) struct rp_wave_states states = {0};
     int rc = 0;
 
     for (size_t i = 0; i < w->file->header->wave_count && rc == 0; i++)
@@ -526,7 +526,7 @@ static int write_waves(const struct writer *w, struct rp_err *err)
         char name[32];
 
         snprintf(name, sizeof name, "wstates%u.json", state);
-        if (rp_wave_states_put(&states, state, name, &text))
+        if (wave_states_put(&states, state, name, &text))
             rc = put_file(w, name, &text, err);
     }
     return rc;
@@ -691,7 +691,7 @@ int rp_att_write(const struct rp_device_trace_file *file, const struct rp_code_l
     if (rc == 0)
         rc = write_stats(&w, stats, err);
     if (rc == 0)
-        rc = rp_att_copy_sources(listing, folder, err);
+        rc = att_copy_sources(listing, folder, err);
     free(w.id);
     return rc;
 }

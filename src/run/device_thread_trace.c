@@ -21,11 +21,11 @@
 #include "trace/code_object.h"
 #include "trace/records.h"
 
-static int rp_code_listing_make(const struct rp_device_trace_file *file,
-                                const struct rp_loaded_code_object *objects, size_t object_count,
-                                const char *symbolizer, const char *scratch,
-                                struct rp_code_listing *ret, struct rp_err *err);
-static void rp_code_listing_free(struct rp_code_listing *listing);
+static int code_listing_make(const struct rp_device_trace_file *file,
+                             const struct rp_loaded_code_object *objects, size_t object_count,
+                             const char *symbolizer, const char *scratch,
+                             struct rp_code_listing *ret, struct rp_err *err);
+static void code_listing_free(struct rp_code_listing *listing);
 
 /* --- places of the arrays ------------------------------------------------------------------ */
 
@@ -126,8 +126,8 @@ static int check_waves(const struct rp_device_trace_file *f, struct rp_err *err)
 
 /** Parses a trace. @p bytes must outlive the reader.
  * @return 0; RP_BAD_INPUT when it does not follow the format */
-static int rp_device_trace_parse(const void *bytes, size_t size, struct rp_device_trace_file *ret,
-                                 struct rp_err *err)
+static int device_trace_parse(const void *bytes, size_t size, struct rp_device_trace_file *ret,
+                              struct rp_err *err)
 {
     struct rp_device_trace_file f = {0};
     int rc = find_arrays(bytes, size, &f, err);
@@ -144,8 +144,7 @@ static int rp_device_trace_parse(const void *bytes, size_t size, struct rp_devic
 /* --- files --------------------------------------------------------------------------------- */
 
 /** @return 0, RP_BAD_INPUT, RP_ENVIRONMENT when it cannot be read */
-static int rp_device_trace_open(const char *path, struct rp_device_trace_file *ret,
-                                struct rp_err *err)
+static int device_trace_open(const char *path, struct rp_device_trace_file *ret, struct rp_err *err)
 {
     void *bytes = NULL;
     size_t size = 0;
@@ -153,7 +152,7 @@ static int rp_device_trace_open(const char *path, struct rp_device_trace_file *r
 
     if (rc < 0)
         return rc;
-    rc = rp_device_trace_parse(bytes, size, ret, err);
+    rc = device_trace_parse(bytes, size, ret, err);
     if (rc == 0)
         ret->bytes = bytes;
     else
@@ -161,7 +160,7 @@ static int rp_device_trace_open(const char *path, struct rp_device_trace_file *r
     return rc;
 }
 
-static void rp_device_trace_close(struct rp_device_trace_file *file)
+static void device_trace_close(struct rp_device_trace_file *file)
 {
     free(file->bytes);
     *file = (struct rp_device_trace_file){0};
@@ -189,8 +188,8 @@ static void copy_functions(const struct rp_code_functions *from,
 static void rp_code_object_functions_free(struct rp_code_object_functions *functions);
 
 /** @return 0, RP_BAD_INPUT when it is no ELF file, RP_ENVIRONMENT */
-static int rp_code_object_functions_read(const char *path, struct rp_code_object_functions *ret,
-                                         struct rp_err *err)
+static int code_object_functions_read(const char *path, struct rp_code_object_functions *ret,
+                                      struct rp_err *err)
 {
     rp_cleanup(rp_code_functions_free) struct rp_code_functions found = {0};
     struct rp_code_object_functions functions = {0};
@@ -217,7 +216,7 @@ static void free_contents(struct rp_code_identity **contents)
 
 /** Computes rp_code_identity_hash of a kernel, whose name is without .kd. It is 0 when it cannot be
  * computed. */
-static uint64_t rp_code_object_kernel_hash(const char *path, const char *symbol)
+static uint64_t code_object_kernel_hash(const char *path, const char *symbol)
 {
     rp_autofree char *descriptor = rp_format("%s.kd", symbol);
     rp_cleanup(free_contents) struct rp_code_identity *contents = NULL;
@@ -241,7 +240,7 @@ static void rp_code_object_functions_free(struct rp_code_object_functions *funct
 
 /** Finds the function that has the address, or returns NULL. */
 static const struct rp_code_object_function *
-rp_code_object_function_at(const struct rp_code_object_functions *functions, uint64_t address)
+code_object_function_at(const struct rp_code_object_functions *functions, uint64_t address)
 {
     size_t low = 0, high = functions->count;
 
@@ -262,7 +261,7 @@ rp_code_object_function_at(const struct rp_code_object_functions *functions, uin
 
 /** Finds the llvm-symbolizer of ROCm, or that of $PATH. The caller owns the path; NULL means that
  * there is none. */
-static char *rp_find_symbolizer(const struct rp_environment *env)
+static char *find_symbolizer(const struct rp_environment *env)
 {
     return rp_find_llvm_program(env, "llvm-symbolizer");
 }
@@ -351,9 +350,8 @@ static int run_symbolizer(const char *symbolizer, const char *elf, const uint64_
  * @param ret @p count strings, owned by the caller; NULL on failure
  * @return 0, RP_ENVIRONMENT
  */
-static int rp_symbolize_addresses(const char *symbolizer, const char *elf,
-                                  const uint64_t *addresses, size_t count, const char *scratch,
-                                  char **ret, struct rp_err *err)
+static int symbolize_addresses(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                               size_t count, const char *scratch, char **ret, struct rp_err *err)
 {
     rp_autofree char *text = NULL;
     int rc = 0;
@@ -417,7 +415,7 @@ static int read_object(struct process *p, const struct rp_rec_code_object *from,
     if (!rp_path_exists(path)) /* None of its kernels is traced. */
         return 0;
     object->path = rp_steal(path);
-    return rp_code_object_functions_read(object->path, &object->functions, err);
+    return code_object_functions_read(object->path, &object->functions, err);
 }
 
 static int open_process(const char *record_path, struct process *p, struct rp_err *err)
@@ -484,8 +482,8 @@ static int convert(struct conversion *c, const struct process *p, const char *pa
 {
     const uint64_t dispatch = strtoull(strrchr(path, '-') + 1, NULL, 10);
     const struct rp_rec_agent *agent = agent_of(p, dispatch);
-    rp_cleanup(rp_device_trace_close) struct rp_device_trace_file file = {0};
-    rp_cleanup(rp_code_listing_free) struct rp_code_listing listing = {0};
+    rp_cleanup(device_trace_close) struct rp_device_trace_file file = {0};
+    rp_cleanup(code_listing_free) struct rp_code_listing listing = {0};
     rp_autofree char *scratch = rp_format("%s.addresses", path);
     int rc;
 
@@ -495,10 +493,10 @@ static int convert(struct conversion *c, const struct process *p, const char *pa
         c->elsewhere++;
         return 0;
     }
-    rc = rp_device_trace_open(path, &file, err);
+    rc = device_trace_open(path, &file, err);
     if (rc == 0)
-        rc = rp_code_listing_make(&file, p->objects, p->object_count, c->symbolizer, scratch,
-                                  &listing, err);
+        rc = code_listing_make(&file, p->objects, p->object_count, c->symbolizer, scratch, &listing,
+                               err);
     if (rc == 0)
         rc = rp_att_write(&file, &listing, c->demangler, c->dir, agent->node_id, dispatch, err);
     c->written += rc == 0;
@@ -542,7 +540,7 @@ int rp_device_thread_trace_convert(const struct rp_run_request *request,
                                    struct rp_run *run, struct rp_err *err)
 {
     rp_autofree char *dir = rp_format("%s/%s-threads", request->out_dir, request->db_prefix);
-    rp_autofree char *symbolizer = rp_find_symbolizer(request->env);
+    rp_autofree char *symbolizer = find_symbolizer(request->env);
     rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
     size_t written = 0, processes = 0;
     int rc = 0;
@@ -613,9 +611,8 @@ static const struct rp_code_object_function *function_of(const struct maker *m, 
 {
     const struct rp_loaded_code_object *object = object_of(m, pc);
 
-    return object
-               ? rp_code_object_function_at(&object->functions, pc - (uint64_t)object->load_delta)
-               : NULL;
+    return object ? code_object_function_at(&object->functions, pc - (uint64_t)object->load_delta)
+                  : NULL;
 }
 
 static void add_line(struct maker *m, size_t code, const struct rp_code_object_function *label)
@@ -662,7 +659,7 @@ static void add_all(struct maker *m)
     m->listing.kernel_address = f->header->entry_pc - (object ? (uint64_t)object->load_delta : 0);
     m->listing.kernel_symbol = kernel ? kernel->symbol : NULL;
     if (kernel && object->path)
-        m->listing.kernel_hash = rp_code_object_kernel_hash(object->path, kernel->symbol);
+        m->listing.kernel_hash = code_object_kernel_hash(object->path, kernel->symbol);
     for (uint64_t i = 0; kernel && i < f->header->code_count; i++)
         if (function_of(m, f->code[i].pc) == kernel)
             add_code(m, i, kernel);
@@ -688,7 +685,7 @@ static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_o
     for (size_t i = 0; i < l->count; i++)
         if (!l->at[i].label && l->at[i].object == object->id)
             addresses[count++] = l->at[i].address;
-    rc = rp_symbolize_addresses(symbolizer, object->path, addresses, count, scratch, sources, err);
+    rc = symbolize_addresses(symbolizer, object->path, addresses, count, scratch, sources, err);
     count = 0;
     for (size_t i = 0; rc == 0 && i < l->count; i++)
         if (!l->at[i].label && l->at[i].object == object->id)
@@ -703,12 +700,12 @@ static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_o
  * @param scratch name of a file that may be made and is removed
  * @return 0, RP_ENVIRONMENT
  */
-static int rp_code_listing_make(const struct rp_device_trace_file *file,
-                                const struct rp_loaded_code_object *objects, size_t object_count,
-                                const char *symbolizer, const char *scratch,
-                                struct rp_code_listing *ret, struct rp_err *err)
+static int code_listing_make(const struct rp_device_trace_file *file,
+                             const struct rp_loaded_code_object *objects, size_t object_count,
+                             const char *symbolizer, const char *scratch,
+                             struct rp_code_listing *ret, struct rp_err *err)
 {
-    rp_cleanup(rp_code_listing_free) struct rp_code_listing guard = {0};
+    rp_cleanup(code_listing_free) struct rp_code_listing guard = {0};
     const size_t codes = (size_t)file->header->code_count;
     rp_autofree struct sums *sums = rp_alloc_zero(codes + 1, sizeof *sums);
     struct maker m = {.file = file, .objects = objects, .object_count = object_count, .sums = sums};
@@ -732,7 +729,7 @@ static int rp_code_listing_make(const struct rp_device_trace_file *file,
     return 0;
 }
 
-static void rp_code_listing_free(struct rp_code_listing *listing)
+static void code_listing_free(struct rp_code_listing *listing)
 {
     for (size_t i = 0; i < listing->count; i++)
         free(listing->at[i].source);

@@ -221,7 +221,7 @@ static void read_mark(struct reading *r)
  * and escapes are decoded. It is also true where that cannot be decided: directives that make
  * others, and assembly that is no literal.
  */
-static bool rp_asm_reads_files(const char *text, size_t bytes)
+static bool asm_reads_files(const char *text, size_t bytes)
 {
     struct reading r = {.at = text, .end = text + bytes};
 
@@ -758,7 +758,7 @@ static bool reads_more(const char *text, size_t bytes)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (memmem(text, bytes, words[i], strlen(words[i])))
             return true;
-    return rp_asm_reads_files(text, bytes);
+    return asm_reads_files(text, bytes);
 }
 
 static void add_preprocessed(struct making *making, const char *text, size_t bytes)

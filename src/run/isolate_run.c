@@ -357,9 +357,9 @@ static int start_thread(struct rp_snapshot_server *s, struct rp_err *err)
 /** @param path of the socket
  * @param wishes must outlive the server, which sets .wants and .name
  * @param wanted must outlive it, too */
-static int rp_snapshot_server_start(const char *path, struct rp_snapshot_request *wishes,
-                                    const struct rp_snapshot_server_request *wanted,
-                                    struct rp_snapshot_server **ret, struct rp_err *err)
+static int snapshot_server_start(const char *path, struct rp_snapshot_request *wishes,
+                                 const struct rp_snapshot_server_request *wanted,
+                                 struct rp_snapshot_server **ret, struct rp_err *err)
 {
     struct rp_snapshot_server *s = rp_alloc_zero(1, sizeof *s);
     int rc;
@@ -404,8 +404,8 @@ static int rp_snapshot_server_start(const char *path, struct rp_snapshot_request
  * The program has ended, so this takes what is still on its way.
  * @return 0, or the error that kept a capture from being written
  */
-static int rp_snapshot_server_stop(struct rp_snapshot_server *s, struct rp_captured_run *ret,
-                                   struct rp_err *err)
+static int snapshot_server_stop(struct rp_snapshot_server *s, struct rp_captured_run *ret,
+                                struct rp_err *err)
 {
     struct rp_proc_end end = ret->end;
     int rc = 0;
@@ -533,11 +533,11 @@ static int run(const struct rp_captured_run_request *request, struct scratch *sc
     if (rc < 0)
         return rc;
     scratch->socket = rp_path_join(scratch->folder, "socket");
-    rc = rp_snapshot_server_start(scratch->socket, &wishes, &wanted, &server, err);
+    rc = snapshot_server_start(scratch->socket, &wishes, &wanted, &server, err);
     if (rc < 0)
         return rc;
     rc = start(request, scratch, stdout_fd, &ret->end, err);
-    late_rc = rp_snapshot_server_stop(server, ret, &late);
+    late_rc = snapshot_server_stop(server, ret, &late);
     if (rc == 0 && late_rc < 0) {
         *err = late;
         rc = late_rc;

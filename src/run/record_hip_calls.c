@@ -98,7 +98,7 @@ struct rp_hip_clock {
 
 enum { SEVERAL = -1, NO_QUEUE = -1 };
 
-static void rp_hip_clock_free(struct rp_hip_clock *clock)
+static void hip_clock_free(struct rp_hip_clock *clock)
 {
     if (!clock)
         return;
@@ -149,8 +149,7 @@ static void read_work(struct rp_hip_clock *clock, const struct rp_record_file *f
     qsort(clock->work, clock->work_count, sizeof(*clock->work), by_call);
 }
 
-static struct rp_hip_clock *rp_hip_clock_new(const struct rp_record_file *file,
-                                             int64_t stream_count)
+static struct rp_hip_clock *hip_clock_new(const struct rp_record_file *file, int64_t stream_count)
 {
     struct rp_hip_clock *clock = rp_new(struct rp_hip_clock);
 
@@ -292,8 +291,8 @@ static int64_t waited_for(const struct rp_hip_clock *clock, const struct rp_hip_
     return clock->start_ns;
 }
 
-static void rp_hip_clock_step(struct rp_hip_clock *clock, const struct rp_hip_step *step,
-                              int64_t *ret_start_ns, int64_t *ret_end_ns)
+static void hip_clock_step(struct rp_hip_clock *clock, const struct rp_hip_step *step,
+                           int64_t *ret_start_ns, int64_t *ret_end_ns)
 {
     const int64_t stream_ns = behind(clock, step->stream);
     int64_t start_ns = clock->start_ns, event_ns = 0, end_ns;
@@ -483,7 +482,7 @@ int64_t rp_hip_calls_stream(const struct rp_hip_calls *calls, uint64_t correlati
 
 static void set_times(struct rp_hip_calls *calls)
 {
-    struct rp_hip_clock *clock = rp_hip_clock_new(calls->file, calls->stream_count);
+    struct rp_hip_clock *clock = hip_clock_new(calls->file, calls->stream_count);
 
     for (size_t i = 0; i < calls->count; i++) {
         struct call *call = &calls->calls[i];
@@ -499,9 +498,9 @@ static void set_times(struct rp_hip_calls *calls)
         if (step.kind == RP_HIP_STREAM_CREATE)
             find_argument(call, "flags", "flags", sizeof(uint32_t), &flags);
         step.non_blocking = (flags & RP_STREAM_NON_BLOCKING) != 0;
-        rp_hip_clock_step(clock, &step, &call->start_ns, &call->end_ns);
+        hip_clock_step(clock, &step, &call->start_ns, &call->end_ns);
     }
-    rp_hip_clock_free(clock);
+    hip_clock_free(clock);
 }
 
 /* --- reading ------------------------------------------------------------------------------- */

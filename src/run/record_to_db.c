@@ -106,7 +106,7 @@ static bool put_bank(struct rp_buf *json, const struct rp_record_file *file, uin
  * the array "mem_banks", then names and indices.
  * @return owned by the caller (free)
  */
-static char *rp_agent_json(const struct rp_record_file *file, const struct rp_rec_agent *agent)
+static char *agent_json(const struct rp_record_file *file, const struct rp_rec_agent *agent)
 {
     rp_autobuf json = {0};
     const char *key;
@@ -406,7 +406,7 @@ static int64_t pci_device_id(const struct conversion *c, const struct rp_rec_age
 
 static int put_agent(struct conversion *c, const struct rp_rec_agent *agent, struct rp_err *err)
 {
-    rp_autofree char *extdata = rp_agent_json(c->file, agent);
+    rp_autofree char *extdata = agent_json(c->file, agent);
     const struct rp_row_agent row = {
         .id = agent->node_id,
         .is_gpu = agent->type == 1,

@@ -71,7 +71,7 @@ static int add_name(struct names *names, const char *name)
     return grown[names->count++] ? 0 : -1;
 }
 
-static bool rp_result_has_name(const char *name);
+static bool result_has_name(const char *name);
 
 /* Lists the files of a folder that belong to a result. It lists all of them or fails, because a
  * name that is overlooked would be a lost part of the result. */
@@ -84,7 +84,7 @@ static int list_result(const char *path, struct names *ret, struct rp_err *err)
     if (!dir)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read folder %s", path);
     while (errno = 0, !failed && (entry = readdir(dir))) /* malloc may set errno, too. */
-        if (rp_result_has_name(entry->d_name))
+        if (result_has_name(entry->d_name))
             failed = add_name(ret, entry->d_name);
     saved = errno;
     closedir(dir);
@@ -310,7 +310,7 @@ static const struct folder *find_folder(const char *name)
 }
 
 /** Says whether a result may have a file or folder of this name. Nothing else is ever touched. */
-static bool rp_result_has_name(const char *name)
+static bool result_has_name(const char *name)
 {
     static const char *const files[] = {"profile.json",  "dag.json",          "roofline.json",
                                         "analysis.json", "thread_trace.json", "tracer.log"};
@@ -364,7 +364,7 @@ static void find_foreign(const char *dir, const char *name, void *ctx)
     struct search search = {.folder = find_folder(name), .ret = ctx};
     rp_autofree char *path = rp_path_join(dir, name);
 
-    if (*search.ret || !path || !rp_result_has_name(name))
+    if (*search.ret || !path || !result_has_name(name))
         return;
     if ((search.folder != NULL) != rp_path_is_dir(path))
         *search.ret = strdup(path);
@@ -458,7 +458,7 @@ static void move_in(const char *from_dir, const char *name, void *ctx)
     rp_autofree char *from = rp_path_join(from_dir, name);
     rp_autofree char *to = rp_path_join(move->target, name);
 
-    if (!from || !to || !rp_result_has_name(name))
+    if (!from || !to || !result_has_name(name))
         return;
     if (rename(from, to) != 0 && !move->errno_value) {
         move->errno_value = errno;

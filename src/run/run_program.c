@@ -39,7 +39,7 @@ static bool is_rocm_library(const char *name)
                     strncmp(name, "libhiprtc.so", 12) == 0);
 }
 
-static void rp_program_needs(const char *path, const char *root, struct rp_program_needs *ret);
+static void program_needs(const char *path, const char *root, struct rp_program_needs *ret);
 
 static void scan_dynamic(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
                          struct rp_program_needs *needs)
@@ -83,7 +83,7 @@ static void scan_interp(Elf *elf, const char *root, struct rp_program_needs *nee
  * Looks at a program file. An unreadable or foreign one gives all false.
  * @param root folder for interp_is_in
  */
-static void rp_program_needs(const char *path, const char *root, struct rp_program_needs *ret)
+static void program_needs(const char *path, const char *root, struct rp_program_needs *ret)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     Elf_Scn *section = NULL;
@@ -128,7 +128,7 @@ static bool wants_private_loader(const struct rp_environment *env, const char *e
 
     if (env->rocm_kind != RP_ROCM_PRIVATE)
         return false;
-    rp_program_needs(executable, env->rocm_root, &needs);
+    program_needs(executable, env->rocm_root, &needs);
     return needs.is_elf && needs.needs_rocm && !needs.interp_is_in;
 }
 

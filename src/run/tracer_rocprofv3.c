@@ -23,7 +23,7 @@
 
 /* This section reads what rocprofv3 prints on standard error, and finds its meaning. */
 
-/** Release it with rp_rocprofv3_messages_free. */
+/** Release it with rocprofv3_messages_free. */
 struct rp_rocprofv3_messages {
     char *fatal;        /**< its line; NULL: none */
     const char *remedy; /**< static; NULL: none is known */
@@ -32,12 +32,12 @@ struct rp_rocprofv3_messages {
     size_t warning_count;
 };
 
-static void rp_rocprofv3_read_messages(const char *text, bool has_trace,
-                                       struct rp_rocprofv3_messages *ret);
+static void rocprofv3_read_messages(const char *text, bool has_trace,
+                                    struct rp_rocprofv3_messages *ret);
 
 /** A line of the log that is explained elsewhere or says nothing need not be shown. */
-static bool rp_rocprofv3_hides_line(const char *line, size_t length);
-static void rp_rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict);
+static bool rocprofv3_hides_line(const char *line, size_t length);
+static void rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict);
 
 /** At most one of counters and thread_trace is set; with neither the job records the timeline. */
 struct rp_rocprofv3_job {
@@ -96,11 +96,11 @@ static void put_thread_trace(struct list *list, const struct rp_thread_trace_opt
         put(list, rp_strdup("--att-serialize-all"));
 }
 
-static void rp_rocprofv3_args_free(char ***args);
+static void rocprofv3_args_free(char ***args);
 
 /**
  * @param program its argv, passed on unchanged; must outlive the result
- * @return NULL-terminated; free with rp_rocprofv3_args_free
+ * @return NULL-terminated; free with rocprofv3_args_free
  */
 static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3_job *job,
                                 char *const *program)
@@ -132,7 +132,7 @@ static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3
 }
 
 /** Frees what rocprofv3_args made, up to the "--". */
-static void rp_rocprofv3_args_free(char ***args)
+static void rocprofv3_args_free(char ***args)
 {
     for (char **arg = *args; arg && *arg; arg++) {
         bool last = strcmp(*arg, "--") == 0;
@@ -145,7 +145,7 @@ static void rp_rocprofv3_args_free(char ***args)
     *args = NULL;
 }
 
-/** Release it with rp_rocprofv3_files_free. */
+/** Release it with rocprofv3_files_free. */
 struct rp_rocprofv3_files {
     char **databases; /**< rocpd, of processes that used the GPU, by start of the process */
     size_t database_count;
@@ -279,8 +279,7 @@ static int by_start(const void *left, const void *right)
 }
 
 /** @return 0, RP_ENVIRONMENT when the folder cannot be read */
-static int rp_rocprofv3_files_find(const char *dir, struct rp_rocprofv3_files *ret,
-                                   struct rp_err *err)
+static int rocprofv3_files_find(const char *dir, struct rp_rocprofv3_files *ret, struct rp_err *err)
 {
     rp_cleanup(free_list) struct rocprofv3_files_list list = {0};
     struct rp_rocprofv3_files files = {0};
@@ -298,7 +297,7 @@ static int rp_rocprofv3_files_find(const char *dir, struct rp_rocprofv3_files *r
     return 0;
 }
 
-static void rp_rocprofv3_files_free(struct rp_rocprofv3_files *files)
+static void rocprofv3_files_free(struct rp_rocprofv3_files *files)
 {
     for (size_t i = 0; i < files->database_count; i++)
         free(files->databases[i]);
@@ -457,8 +456,8 @@ static int start_thread(struct rp_stderr_copy *tap)
  * @param hides NULL: nothing is hidden
  * @param log_path file that gets everything; NULL: no file
  */
-static int rp_stderr_copy_open(rp_stderr_filter *hides, const char *log_path, int shown_fd,
-                               struct rp_stderr_copy **ret, struct rp_err *err)
+static int stderr_copy_open(rp_stderr_filter *hides, const char *log_path, int shown_fd,
+                            struct rp_stderr_copy **ret, struct rp_err *err)
 {
     struct rp_stderr_copy *tap = rp_alloc_zero(1, sizeof *tap);
     int rc;
@@ -485,7 +484,7 @@ static int rp_stderr_copy_open(rp_stderr_filter *hides, const char *log_path, in
 }
 
 /** Returns the descriptor for the child. */
-static int rp_stderr_copy_fd(const struct rp_stderr_copy *tap)
+static int stderr_copy_fd(const struct rp_stderr_copy *tap)
 {
     return tap->pipe[1];
 }
@@ -496,7 +495,7 @@ static int rp_stderr_copy_fd(const struct rp_stderr_copy *tap)
  * @return the text, owned by the caller: all of it, or the first and the last part of a long one;
  * zero bytes become blanks
  */
-static char *rp_stderr_copy_close(struct rp_stderr_copy *tap)
+static char *stderr_copy_close(struct rp_stderr_copy *tap)
 {
     size_t len;
     char *text;
@@ -571,7 +570,7 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
                                char **ret_text, struct rp_err *err)
 {
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
-    rp_cleanup(rp_rocprofv3_args_free) char **args = NULL;
+    rp_cleanup(rocprofv3_args_free) char **args = NULL;
     rp_cleanup(free_changes) struct changes changes = {0};
     rp_autofree char *log = job->log ? rp_path_join(request->out_dir, "tracer.log") : NULL;
     struct rp_proc proc = {.path = request->env->rocprofv3,
@@ -583,18 +582,18 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
     int rc = rp_launch_plan(request->env, request->options, request->argv, &plan, err);
 
     if (rc == 0)
-        rc = rp_stderr_copy_open(job->log ? NULL : rp_rocprofv3_hides_line, log, request->stderr_fd,
-                                 &tap, err);
+        rc = stderr_copy_open(job->log ? NULL : rocprofv3_hides_line, log, request->stderr_fd, &tap,
+                              err);
     if (rc < 0)
         return rc;
     plan_env(&plan, &changes);
     proc.argv = args = rp_rocprofv3_args(request->env->rocprofv3, job, plan.argv);
     proc.env = changes.list;
-    proc.stderr_fd = rp_stderr_copy_fd(tap);
+    proc.stderr_fd = stderr_copy_fd(tap);
     rc = rp_proc_run(&proc, ret, err);
     if (rc == -RP_USAGE) /* The user's program cannot be the cause, because it was found. */
         rc = rp_fail(err, RP_ENVIRONMENT, "%s cannot be executed; use --tracer builtin", proc.path);
-    *ret_text = rp_stderr_copy_close(tap);
+    *ret_text = stderr_copy_close(tap);
     return rc;
 }
 
@@ -631,16 +630,16 @@ static int take_files(const struct rp_run_request *request, const char *dir,
 static int judge(const struct rp_run_request *request, const char *dir, const char *text,
                  struct rp_run *run, struct rp_err *err)
 {
-    rp_cleanup(rp_rocprofv3_files_free) struct rp_rocprofv3_files files = {0};
-    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
+    rp_cleanup(rocprofv3_files_free) struct rp_rocprofv3_files files = {0};
+    rp_cleanup(rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
     bool failed = run->end.signaled || run->end.status != 0;
     bool has_trace;
-    int rc = rp_rocprofv3_files_find(dir, &files, err);
+    int rc = rocprofv3_files_find(dir, &files, err);
 
     has_trace = files.database_count || files.unreadable || files.thread_traces;
     if (rc < 0)
         return rc;
-    rp_rocprofv3_read_messages(text, has_trace, &verdict);
+    rocprofv3_read_messages(text, has_trace, &verdict);
     run->warnings = rp_steal(verdict.warnings);
     run->warning_count = verdict.warning_count;
     verdict.warning_count = 0;
@@ -811,7 +810,7 @@ static const struct message *find(const char *line, const char *end, bool has_tr
     return NULL;
 }
 
-static bool rp_rocprofv3_hides_line(const char *line, size_t length)
+static bool rocprofv3_hides_line(const char *line, size_t length)
 {
     static const char opened[] = "] Opened result file: ";
     const struct message *message;
@@ -887,8 +886,8 @@ static void take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const c
  * @param has_trace whether it left a trace: then the program was started, and a plain "Fatal
  * error:" may be its own
  */
-static void rp_rocprofv3_read_messages(const char *text, bool has_trace,
-                                       struct rp_rocprofv3_messages *ret)
+static void rocprofv3_read_messages(const char *text, bool has_trace,
+                                    struct rp_rocprofv3_messages *ret)
 {
     bool weak = false;
 
@@ -900,7 +899,7 @@ static void rp_rocprofv3_read_messages(const char *text, bool has_trace,
     }
 }
 
-static void rp_rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict)
+static void rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict)
 {
     for (size_t i = 0; i < verdict->warning_count; i++)
         free(verdict->warnings[i]);

@@ -48,7 +48,7 @@ static json_t *describe(const struct rp_code_kernel *kernel)
  * @param code_path  the code object; @param symbol  with .kd
  * @return an array, or JSON null where the code object does not say; NULL: out of memory
  */
-static json_t *rp_capture_args_json(const char *code_path, const char *symbol)
+static json_t *capture_args_json(const char *code_path, const char *symbol)
 {
     rp_autoclose int fd = -1;
     struct rp_code_kernel kernel = {0};
@@ -180,7 +180,7 @@ static json_t *describe_dispatch(const struct rp_capture_writer *w,
         "load_base", address(d->code_base), "load_bytes", (json_int_t)d->code_bytes, "dispatch",
         describe_packet(d), "kernarg", "file", RP_CAPTURE_KERNARG_FILE, "address",
         address(d->kernarg), "bytes", (json_int_t)d->kernarg_bytes, "align_bytes",
-        (json_int_t)d->kernarg_align_bytes, "arguments", rp_capture_args_json(code, w->symbol),
+        (json_int_t)d->kernarg_align_bytes, "arguments", capture_args_json(code, w->symbol),
         "agent", "node", d->node, "gpu", d->gpu == UINT32_MAX ? json_null() : json_integer(d->gpu),
         "isa", field(d->isa, sizeof d->isa), "product", field(d->product, sizeof d->product),
         "device", w->hello.software ? "software" : "gpu", "timing", timing(&w->hello), "process",

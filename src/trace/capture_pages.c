@@ -80,7 +80,7 @@ static size_t max_packed_bytes(void)
 }
 
 /** A frame has been written, or was found. */
-static int rp_frames_add(struct rp_frames *frames, uint64_t at, uint32_t pages, struct rp_err *err)
+static int frames_add(struct rp_frames *frames, uint64_t at, uint32_t pages, struct rp_err *err)
 {
     uint64_t *place = rp_array_add(&frames->at, &frames->count);
 
@@ -154,7 +154,7 @@ int rp_frames_scan(struct rp_frames *frames, struct rp_err *err)
             return rp_fail(err, RP_BAD_INPUT,
                            "%s is damaged: the frame before byte %" PRIu64 " is not full",
                            frames->name, at);
-        rc = rp_frames_add(frames, at, frame.pages, err);
+        rc = frames_add(frames, at, frame.pages, err);
         if (rc < 0)
             return rc;
         at += sizeof frame + frame.packed_bytes;
@@ -319,7 +319,7 @@ static int close_frame(struct rp_page_store *store, struct rp_err *err)
     frame.packed_bytes = (uint32_t)packed;
     if (write_frame(store->fd, &frame, store->packed) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", store->path);
-    rc = rp_frames_add(&store->frames, store->bytes, store->open_pages, err);
+    rc = frames_add(&store->frames, store->bytes, store->open_pages, err);
     if (rc < 0)
         return rc;
     store->bytes += sizeof frame + packed;
@@ -439,8 +439,8 @@ static bool is_sound(const struct rp_page_run *run, uint64_t from_page, uint64_t
 }
 
 /** Does the same for bytes in memory, aligned to 8, which must outlive the map. */
-static int rp_region_map_parse(const char *name, const void *bytes, size_t size,
-                               uint64_t stored_pages, struct rp_region_map *ret, struct rp_err *err)
+static int region_map_parse(const char *name, const void *bytes, size_t size, uint64_t stored_pages,
+                            struct rp_region_map *ret, struct rp_err *err)
 {
     const struct rp_region_header *h = bytes;
     const struct rp_page_run *runs = (const void *)((const char *)bytes + sizeof *h);
@@ -482,7 +482,7 @@ int rp_region_map_open(const char *path, uint64_t stored_pages, struct rp_region
     bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s", path);
-    rc = rp_region_map_parse(path, bytes, (size_t)st.st_size, stored_pages, &map, err);
+    rc = region_map_parse(path, bytes, (size_t)st.st_size, stored_pages, &map, err);
     if (rc < 0) {
         munmap(bytes, (size_t)st.st_size);
         return rc;

@@ -133,7 +133,7 @@ static int region_writer_finish(struct rp_region_writer *w, struct rp_err *err)
 }
 
 /** Removes what was not finished; NULL is accepted. */
-static void rp_capture_free(struct rp_capture_writer *w)
+static void capture_free(struct rp_capture_writer *w)
 {
     if (!w)
         return;
@@ -154,7 +154,7 @@ static void rp_capture_free(struct rp_capture_writer *w)
 }
 
 /** @return 0; RP_ENVIRONMENT; RP_USAGE: there is something of that name already */
-static int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, struct rp_err *err)
+static int capture_begin(const char *folder, struct rp_capture_writer **ret, struct rp_err *err)
 {
     struct rp_capture_writer *w;
     int rc = 0;
@@ -168,7 +168,7 @@ static int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, 
     w->folder = strdup(folder);
     w->partial = rp_format("%s" RP_CAPTURE_PARTIAL "%d", folder, (int)getpid());
     if (!w->folder || !w->partial) {
-        rp_capture_free(w);
+        capture_free(w);
         return rp_out_of_memory(err);
     }
     rp_remove_tree(w->partial); /* A process with this number that was killed may have left it. */
@@ -184,13 +184,13 @@ static int rp_capture_begin(const char *folder, struct rp_capture_writer **ret, 
         rc = path ? rp_page_store_open(path, &w->store, err) : rp_out_of_memory(err);
     }
     if (rc < 0)
-        rp_capture_free(w);
+        capture_free(w);
     else
         *ret = w;
     return rc;
 }
 
-static void rp_capture_hello(struct rp_capture_writer *w, const struct rp_snapshot_hello *hello)
+static void capture_hello(struct rp_capture_writer *w, const struct rp_snapshot_hello *hello)
 {
     w->hello = *hello;
 }
@@ -205,9 +205,9 @@ static bool has_geometry(const struct rp_snapshot_dispatch *d)
 }
 
 /** @param name  of the kernel, for people */
-static int rp_capture_dispatch(struct rp_capture_writer *w,
-                               const struct rp_snapshot_dispatch *dispatch, const char *symbol,
-                               const char *name, struct rp_err *err)
+static int capture_dispatch(struct rp_capture_writer *w,
+                            const struct rp_snapshot_dispatch *dispatch, const char *symbol,
+                            const char *name, struct rp_err *err)
 {
     if (w->symbol)
         return rp_fail(err, RP_BAD_INPUT, "a second dispatch in the same capture");
@@ -220,8 +220,8 @@ static int rp_capture_dispatch(struct rp_capture_writer *w,
 }
 
 /** Writes kernarg.bin or kernel.hsaco. */
-static int rp_capture_blob(struct rp_capture_writer *w, const char *name, const void *bytes,
-                           size_t size, struct rp_err *err)
+static int capture_blob(struct rp_capture_writer *w, const char *name, const void *bytes,
+                        size_t size, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(w->partial, name);
     FILE *file = path ? rp_create_private_file(path) : NULL;
@@ -346,9 +346,9 @@ static int begin_after(struct rp_capture_writer *w, const struct rp_snapshot_reg
     return rc;
 }
 
-/** Begins a region; after rp_capture_after: goes on with one of those before. */
-static int rp_capture_region(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
-                             struct rp_err *err)
+/** Begins a region; after capture_after: goes on with one of those before. */
+static int capture_region(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                          struct rp_err *err)
 {
     int rc = check_region(region, err);
 
@@ -392,8 +392,8 @@ static int put_page(struct rp_capture_writer *w, uint64_t page, const uint8_t *b
  * Writes pages of the region that was begun last. They come in rising order, and those left out
  * are zero.
  */
-static int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, const void *pages,
-                            size_t count, struct rp_err *err)
+static int capture_pages(struct rp_capture_writer *w, uint64_t first_page, const void *pages,
+                         size_t count, struct rp_err *err)
 {
     const uint64_t all = w->map ? rp_pages_of(w->regions[w->at].region.bytes) : 0;
 
@@ -416,8 +416,8 @@ static int rp_capture_pages(struct rp_capture_writer *w, uint64_t first_page, co
 }
 
 /** Notes a region that is not captured, and why. */
-static int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
-                             const char *reason, struct rp_err *err)
+static int capture_refuse(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                          const char *reason, struct rp_err *err)
 {
     int rc = check_region(region, err);
     struct rp_captured_region *refused;
@@ -435,8 +435,8 @@ static int rp_capture_refuse(struct rp_capture_writer *w, const struct rp_snapsh
 }
 
 /** Notes a region that the program announced to the runtime and has unmapped since. */
-static int rp_capture_unmapped(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
-                               struct rp_err *err)
+static int capture_unmapped(struct rp_capture_writer *w, const struct rp_snapshot_region *region,
+                            struct rp_err *err)
 {
     struct rp_snapshot_region *place;
     int rc = check_region(region, err);
@@ -451,7 +451,7 @@ static int rp_capture_unmapped(struct rp_capture_writer *w, const struct rp_snap
 }
 
 /** Begins the state after the dispatch. */
-static int rp_capture_after(struct rp_capture_writer *w, struct rp_err *err)
+static int capture_after(struct rp_capture_writer *w, struct rp_err *err)
 {
     int rc = w->after ? rp_fail(err, RP_BAD_INPUT, "a second state after the dispatch")
                       : end_region(w, err);
@@ -544,8 +544,8 @@ static void sync_parent(const char *folder)
 }
 
 /** Completes the folder and gives it its name. */
-static int rp_capture_finish(struct rp_capture_writer *w, const struct rp_capture_origin *origin,
-                             struct rp_err *err)
+static int capture_finish(struct rp_capture_writer *w, const struct rp_capture_origin *origin,
+                          struct rp_err *err)
 {
     int rc = end_region(w, err);
 
@@ -680,13 +680,13 @@ static int take_begin(struct rp_snapshot_feed *feed, const struct rp_snapshot_me
                  : strdup(wishes->folder);
     if (!name || !folder)
         return rp_out_of_memory(err);
-    rc = rp_capture_begin(folder, &feed->state.writer, err);
+    rc = capture_begin(folder, &feed->state.writer, err);
     if (rc < 0)
         return rc;
     feed->state.match = dispatch.match;
     feed->has_code = feed->has_kernarg = false;
-    rp_capture_hello(feed->state.writer, &feed->hello);
-    return rp_capture_dispatch(feed->state.writer, &dispatch, symbol, name, err);
+    capture_hello(feed->state.writer, &feed->hello);
+    return capture_dispatch(feed->state.writer, &dispatch, symbol, name, err);
 }
 
 static int take_pages(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
@@ -699,8 +699,8 @@ static int take_pages(struct rp_snapshot_feed *feed, const struct rp_snapshot_me
         return nonsense(m, err);
     memcpy(&first_page, bytes, sizeof first_page);
     count = (m->bytes - sizeof first_page) / RP_PAGE_BYTES;
-    return rp_capture_pages(feed->state.writer, first_page, (const char *)bytes + sizeof first_page,
-                            count, err);
+    return capture_pages(feed->state.writer, first_page, (const char *)bytes + sizeof first_page,
+                         count, err);
 }
 
 static int take_region(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
@@ -713,13 +713,13 @@ static int take_region(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
         return nonsense(m, err);
     memcpy(&region, bytes, sizeof region);
     if (m->kind == RP_SNAPSHOT_REGION)
-        return rp_capture_region(feed->state.writer, &region, err);
+        return capture_region(feed->state.writer, &region, err);
     if (m->kind == RP_SNAPSHOT_UNMAPPED)
-        return rp_capture_unmapped(feed->state.writer, &region, err);
+        return capture_unmapped(feed->state.writer, &region, err);
     reason = strndup((const char *)bytes + sizeof region, m->bytes - sizeof region);
     if (!reason)
         return rp_out_of_memory(err);
-    return rp_capture_refuse(feed->state.writer, &region, reason, err);
+    return capture_refuse(feed->state.writer, &region, reason, err);
 }
 
 static int take_end(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
@@ -729,8 +729,8 @@ static int take_end(struct rp_snapshot_feed *feed, const struct rp_snapshot_mess
 
     if (!feed->has_code || !feed->has_kernarg)
         return nonsense(m, err);
-    rc = rp_capture_finish(feed->state.writer, &feed->wishes->origin, err);
-    rp_capture_free(feed->state.writer);
+    rc = capture_finish(feed->state.writer, &feed->wishes->origin, err);
+    capture_free(feed->state.writer);
     feed->state.writer = NULL;
     feed->state.done += rc == 0;
     return rc;
@@ -739,7 +739,7 @@ static int take_end(struct rp_snapshot_feed *feed, const struct rp_snapshot_mess
 static int take_declined(struct rp_snapshot_feed *feed, const struct rp_snapshot_message *m,
                          const void *bytes, struct rp_err *err)
 {
-    rp_capture_free(feed->state.writer);
+    capture_free(feed->state.writer);
     feed->state.writer = NULL;
     feed->state.declines++;
     if (!feed->state.declined)
@@ -779,10 +779,10 @@ static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_mes
     switch (m->kind) {
     case RP_SNAPSHOT_CODE:
         feed->has_code = true;
-        return rp_capture_blob(feed->state.writer, RP_CAPTURE_CODE_FILE, bytes, m->bytes, err);
+        return capture_blob(feed->state.writer, RP_CAPTURE_CODE_FILE, bytes, m->bytes, err);
     case RP_SNAPSHOT_KERNARG:
         feed->has_kernarg = true;
-        return rp_capture_blob(feed->state.writer, RP_CAPTURE_KERNARG_FILE, bytes, m->bytes, err);
+        return capture_blob(feed->state.writer, RP_CAPTURE_KERNARG_FILE, bytes, m->bytes, err);
     case RP_SNAPSHOT_REGION:
     case RP_SNAPSHOT_REFUSED:
     case RP_SNAPSHOT_UNMAPPED:
@@ -792,7 +792,7 @@ static int take_part(struct rp_snapshot_feed *feed, const struct rp_snapshot_mes
     case RP_SNAPSHOT_WAITS:
         return take_waits(feed, m, bytes, err);
     case RP_SNAPSHOT_AFTER:
-        return rp_capture_after(feed->state.writer, err);
+        return capture_after(feed->state.writer, err);
     case RP_SNAPSHOT_END:
         return take_end(feed, m, err);
     default:
@@ -831,7 +831,7 @@ void rp_snapshot_feed_close(struct rp_snapshot_feed *feed)
 {
     if (!feed)
         return;
-    rp_capture_free(feed->state.writer);
+    capture_free(feed->state.writer);
     free(feed->state.declined);
     free(feed);
 }

@@ -62,12 +62,12 @@ static bool container(struct rp_msgpack *m, uint8_t small, uint8_t large, uint32
  * Each function takes one value.
  * @return false: it is of another kind, or not whole, and nothing is taken
  */
-static bool rp_msgpack_map(struct rp_msgpack *m, uint32_t *ret_pairs)
+static bool msgpack_map(struct rp_msgpack *m, uint32_t *ret_pairs)
 {
     return container(m, 0x80, 0xde, ret_pairs);
 }
 
-static bool rp_msgpack_array(struct rp_msgpack *m, uint32_t *ret_count)
+static bool msgpack_array(struct rp_msgpack *m, uint32_t *ret_count)
 {
     return container(m, 0x90, 0xdc, ret_count);
 }
@@ -81,7 +81,7 @@ static bool bytes_of(struct rp_msgpack *m, uint64_t bytes, unsigned header, cons
     return true;
 }
 
-static bool rp_msgpack_string(struct rp_msgpack *m, const char **ret, uint32_t *ret_bytes)
+static bool msgpack_string(struct rp_msgpack *m, const char **ret, uint32_t *ret_bytes)
 {
     const uint8_t *text;
     unsigned header = 1;
@@ -100,7 +100,7 @@ static bool rp_msgpack_string(struct rp_msgpack *m, const char **ret, uint32_t *
     return true;
 }
 
-static bool rp_msgpack_unsigned(struct rp_msgpack *m, uint64_t *ret)
+static bool msgpack_unsigned(struct rp_msgpack *m, uint64_t *ret)
 {
     unsigned header = 1;
 
@@ -114,7 +114,7 @@ static bool rp_msgpack_unsigned(struct rp_msgpack *m, uint64_t *ret)
     return true;
 }
 
-static bool rp_msgpack_bool(struct rp_msgpack *m, bool *ret)
+static bool msgpack_bool(struct rp_msgpack *m, bool *ret)
 {
     if (m->at == m->end || (m->at[0] != 0xc2 && m->at[0] != 0xc3))
         return false;
@@ -149,15 +149,15 @@ static bool skip(struct rp_msgpack *m, unsigned depth)
 
     if (depth == MOST_DEPTH || m->at == m->end)
         return false;
-    if (rp_msgpack_unsigned(m, &value) || rp_msgpack_string(m, &text, &count))
+    if (msgpack_unsigned(m, &value) || msgpack_string(m, &text, &count))
         return true;
-    if (rp_msgpack_map(m, &count)) {
+    if (msgpack_map(m, &count)) {
         for (uint64_t i = 0; i < 2 * (uint64_t)count; i++)
             if (!skip(m, depth + 1))
                 return false;
         return true;
     }
-    if (rp_msgpack_array(m, &count)) {
+    if (msgpack_array(m, &count)) {
         for (uint32_t i = 0; i < count; i++)
             if (!skip(m, depth + 1))
                 return false;
@@ -167,7 +167,7 @@ static bool skip(struct rp_msgpack *m, unsigned depth)
 }
 
 /** Skips a value of any kind with everything in it. */
-static bool rp_msgpack_skip(struct rp_msgpack *m)
+static bool msgpack_skip(struct rp_msgpack *m)
 {
     return skip(m, 0);
 }
@@ -182,18 +182,18 @@ static bool member(struct rp_msgpack m, const char *key, struct rp_msgpack *ret)
 {
     uint32_t pairs;
 
-    if (!rp_msgpack_map(&m, &pairs))
+    if (!msgpack_map(&m, &pairs))
         return false;
     for (uint32_t i = 0; i < pairs; i++) {
         struct rp_code_text name;
 
-        if (!rp_msgpack_string(&m, &name.at, &name.bytes))
+        if (!msgpack_string(&m, &name.at, &name.bytes))
             return false;
         if (rp_code_text_is(name, key)) {
             *ret = m;
             return true;
         }
-        if (!rp_msgpack_skip(&m))
+        if (!msgpack_skip(&m))
             return false;
     }
     return false;
@@ -203,14 +203,14 @@ static bool number(struct rp_msgpack map, const char *key, uint64_t *ret)
 {
     struct rp_msgpack at;
 
-    return member(map, key, &at) && rp_msgpack_unsigned(&at, ret);
+    return member(map, key, &at) && msgpack_unsigned(&at, ret);
 }
 
 static bool text(struct rp_msgpack map, const char *key, struct rp_code_text *ret)
 {
     struct rp_msgpack at;
 
-    return member(map, key, &at) && rp_msgpack_string(&at, &ret->at, &ret->bytes);
+    return member(map, key, &at) && msgpack_string(&at, &ret->at, &ret->bytes);
 }
 
 static bool truth(struct rp_msgpack map, const char *key)
@@ -221,7 +221,7 @@ static bool truth(struct rp_msgpack map, const char *key)
 
     if (!member(map, key, &at))
         return false;
-    return rp_msgpack_unsigned(&at, &value) ? value != 0 : rp_msgpack_bool(&at, &yes) && yes;
+    return msgpack_unsigned(&at, &value) ? value != 0 : msgpack_bool(&at, &yes) && yes;
 }
 
 /* --- kernels ------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static int read_args(struct rp_msgpack kernel, struct rp_code_kernel *k, struct 
 
     if (!member(kernel, ".args", &args))
         return 0; /* The kernel takes no arguments. */
-    if (!rp_msgpack_array(&args, &count) || count > (size_t)(args.end - args.at))
+    if (!msgpack_array(&args, &count) || count > (size_t)(args.end - args.at))
         return damaged(err);
     k->args = calloc((size_t)count + 1, sizeof *k->args);
     if (!k->args)
@@ -250,7 +250,7 @@ static int read_args(struct rp_msgpack kernel, struct rp_code_kernel *k, struct 
             !text(args, ".value_kind", &arg->kind))
             return damaged(err);
         text(args, ".address_space", &arg->space);
-        if (!rp_msgpack_skip(&args))
+        if (!msgpack_skip(&args))
             return damaged(err);
     }
     k->arg_count = count;
@@ -264,10 +264,10 @@ static bool read_required_workgroup(struct rp_msgpack kernel, struct rp_code_ker
 
     if (!member(kernel, ".reqd_workgroup_size", &at))
         return true;
-    if (!rp_msgpack_array(&at, &count) || count != 3)
+    if (!msgpack_array(&at, &count) || count != 3)
         return false;
     for (size_t i = 0; i < 3; i++)
-        if (!rp_msgpack_unsigned(&at, &k->required_workgroup[i]))
+        if (!msgpack_unsigned(&at, &k->required_workgroup[i]))
             return false;
     return true;
 }
@@ -313,7 +313,7 @@ static void search_kernels(struct search *s, struct rp_msgpack all)
     struct rp_msgpack kernels;
     uint32_t count;
 
-    if (!member(all, "amdhsa.kernels", &kernels) || !rp_msgpack_array(&kernels, &count))
+    if (!member(all, "amdhsa.kernels", &kernels) || !msgpack_array(&kernels, &count))
         return;
     s->any = true;
     for (uint32_t i = 0; i < count; i++) {
@@ -325,7 +325,7 @@ static void search_kernels(struct search *s, struct rp_msgpack all)
             s->kernel = kernels;
             return;
         }
-        if (!rp_msgpack_skip(&kernels)) {
+        if (!msgpack_skip(&kernels)) {
             s->damaged = true;
             return;
         }

@@ -244,7 +244,7 @@ bool rp_code_elf_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *
 }
 
 /** Reads all symbols, local ones included. @return false: they are stripped, or damaged */
-static bool rp_code_elf_all_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret)
+static bool code_elf_all_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret)
 {
     return symbols_of_section(elf, SHT_SYMTAB, ret);
 }
@@ -254,7 +254,7 @@ bool rp_code_elf_find(const struct rp_code_elf *elf, const char *name, Elf64_Sym
     struct rp_code_symbols symbols;
 
     return (rp_code_elf_symbols(elf, &symbols) && rp_code_symbol_find(&symbols, name, ret)) ||
-           (rp_code_elf_all_symbols(elf, &symbols) && rp_code_symbol_find(&symbols, name, ret));
+           (code_elf_all_symbols(elf, &symbols) && rp_code_symbol_find(&symbols, name, ret));
 }
 
 bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name, Elf64_Sym *ret)
@@ -278,8 +278,8 @@ bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name
  * @param descriptor  symbol of "name.kd"
  * @return whether its descriptor is in the file
  */
-static bool rp_code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor,
-                              uint64_t *ret)
+static bool code_elf_entry(const struct rp_code_elf *elf, const Elf64_Sym *descriptor,
+                           uint64_t *ret)
 {
     const uint8_t *at = rp_code_elf_at(elf, descriptor->st_value, RP_CODE_DESCRIPTOR_BYTES);
     int64_t offset;
@@ -322,7 +322,7 @@ static void add_functions(const struct rp_code_elf *elf, const struct rp_code_sy
             f.is_kernel = true;
             f.symbol_bytes -= (uint32_t)strlen(".kd");
             f.bytes = 0; /* The size of the descriptor does not tell the size of the code. */
-            if (rp_code_elf_entry(elf, &s, &f.address))
+            if (code_elf_entry(elf, &s, &f.address))
                 to->at[to->count++] = f;
         } else if (ELF64_ST_TYPE(s.st_info) == STT_FUNC) {
             to->at[to->count++] = f;
@@ -390,7 +390,7 @@ int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functio
     struct rp_code_functions functions = {0};
 
     rp_code_elf_symbols(elf, &dynamic);
-    rp_code_elf_all_symbols(elf, &all);
+    code_elf_all_symbols(elf, &all);
     functions.at = calloc(all.count + dynamic.count + 1, sizeof *functions.at);
     if (!functions.at)
         return -1;
@@ -828,7 +828,7 @@ bool rp_code_identity_of_kernel(const struct rp_code_identity *h, const char *kd
     Elf64_Sym symbol;
     uint64_t entry;
 
-    if (!rp_code_elf_find(&h->elf, kd, &symbol) || !rp_code_elf_entry(&h->elf, &symbol, &entry))
+    if (!rp_code_elf_find(&h->elf, kd, &symbol) || !code_elf_entry(&h->elf, &symbol, &entry))
         return false;
     descriptor = rp_code_elf_at(&h->elf, symbol.st_value, RP_CODE_DESCRIPTOR_BYTES);
     rp_buf_add(&w.text, descriptor, RP_CODE_ENTRY_AT);

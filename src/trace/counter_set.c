@@ -127,8 +127,8 @@ int rp_counters_device(struct rp_counters *set, int64_t id, uint32_t *ret, struc
 /* --- dispatches by device, process and id ------------------------------------------------- */
 
 /** Returns the index of a kernel, which is added when new. */
-static int rp_counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret,
-                              struct rp_err *err)
+static int counters_kernel(struct rp_counters *set, const char *name, uint32_t *ret,
+                           struct rp_err *err)
 {
     return intern(set, &set->kernel_ids, &set->kernels, &set->kernel_count, name,
                   rp_kernel_name_length(name), ret, err);
@@ -148,7 +148,7 @@ int rp_counters_dispatch(struct rp_counters *set, uint32_t device, int64_t proce
         return 0;
     if (set->dispatch_count == UINT32_MAX / 2)
         return rp_fail(err, RP_BAD_INPUT, "too many dispatches");
-    result = rp_counters_kernel(set, kernel, &d.kernel, err);
+    result = counters_kernel(set, kernel, &d.kernel, err);
     if (result < 0)
         return result;
     if (rp_map_add(&set->dispatch_ids, key, sizeof key) == RP_NO_NUMBER ||
@@ -451,7 +451,7 @@ bool rp_counter_adds_up(const char *name)
     return strcspn(name, "abcdefghijklmnopqrstuvwxyz") >= len;
 }
 
-static uint64_t rp_counters_mix(uint64_t hash, const void *bytes, size_t len)
+static uint64_t counters_mix(uint64_t hash, const void *bytes, size_t len)
 {
     const unsigned char *p = bytes;
 
@@ -461,28 +461,27 @@ static uint64_t rp_counters_mix(uint64_t hash, const void *bytes, size_t len)
 }
 
 /* No two processes have the same dispatches at the same nanoseconds. 0: times are not known. */
-static uint64_t rp_counters_hash(const struct rp_counters *set)
+static uint64_t counters_hash(const struct rp_counters *set)
 {
-    uint64_t hash = rp_counters_mix(0xcbf29ce484222325u, &set->first_ns, sizeof set->first_ns);
+    uint64_t hash = counters_mix(0xcbf29ce484222325u, &set->first_ns, sizeof set->first_ns);
 
     if (!set->last_ns)
         return 0;
-    hash = rp_counters_mix(hash, &set->last_ns, sizeof set->last_ns);
+    hash = counters_mix(hash, &set->last_ns, sizeof set->last_ns);
     for (size_t i = 0; i < set->dispatch_count; i++) {
         const struct rp_counted_dispatch *d = &set->dispatches[i];
         const char *kernel = set->kernels[d->kernel];
 
-        hash =
-            rp_counters_mix(hash, &set->devices[d->device].id, sizeof set->devices[d->device].id);
-        hash = rp_counters_mix(hash, &d->process, sizeof d->process);
-        hash = rp_counters_mix(hash, &d->id, sizeof d->id);
-        hash = rp_counters_mix(hash, &d->duration_ns, sizeof d->duration_ns);
-        hash = rp_counters_mix(hash, kernel, strlen(kernel) + 1);
+        hash = counters_mix(hash, &set->devices[d->device].id, sizeof set->devices[d->device].id);
+        hash = counters_mix(hash, &d->process, sizeof d->process);
+        hash = counters_mix(hash, &d->id, sizeof d->id);
+        hash = counters_mix(hash, &d->duration_ns, sizeof d->duration_ns);
+        hash = counters_mix(hash, kernel, strlen(kernel) + 1);
         for (uint32_t v = 0; v < d->value_count; v++) {
             const char *name = set->names[d->values[v].counter];
 
-            hash = rp_counters_mix(hash, name, strlen(name) + 1);
-            hash = rp_counters_mix(hash, &d->values[v].value, sizeof d->values[v].value);
+            hash = counters_mix(hash, name, strlen(name) + 1);
+            hash = counters_mix(hash, &d->values[v].value, sizeof d->values[v].value);
         }
     }
     return hash ? hash : 1;
@@ -491,7 +490,7 @@ static uint64_t rp_counters_hash(const struct rp_counters *set)
 int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_err *err)
 {
     const char *copy = rp_string_pool_add(&set->text, path, strlen(path));
-    const uint64_t contents = rp_counters_hash(set);
+    const uint64_t contents = counters_hash(set);
     struct rp_counter_file *file = copy ? rp_array_add(&set->files, &set->file_count) : NULL;
     struct stat st;
 
@@ -507,8 +506,8 @@ int rp_counters_set_file(struct rp_counters *set, const char *path, struct rp_er
     return 0;
 }
 
-static int rp_counters_set_device_source(struct rp_counters *set, struct rp_counted_device *d,
-                                         const char *path, struct rp_err *err)
+static int counters_set_device_source(struct rp_counters *set, struct rp_counted_device *d,
+                                      const char *path, struct rp_err *err)
 {
     if (d->source || !d->arch[0])
         return 0;
@@ -518,10 +517,10 @@ static int rp_counters_set_device_source(struct rp_counters *set, struct rp_coun
 
 int rp_counters_set_source(struct rp_counters *set, const char *path, struct rp_err *err)
 {
-    int result = rp_counters_set_device_source(set, &set->any, path, err);
+    int result = counters_set_device_source(set, &set->any, path, err);
 
     for (size_t i = 0; i < set->device_count && result == 0; i++)
-        result = rp_counters_set_device_source(set, &set->devices[i], path, err);
+        result = counters_set_device_source(set, &set->devices[i], path, err);
     return result;
 }
 
@@ -668,7 +667,7 @@ static int take_fact(struct rp_counters *into, struct rp_counted_device *to,
         return 0;
     *to = *from;
     to->source = NULL; /* The text belongs to the other set, which is about to be freed. */
-    return from->source ? rp_counters_set_device_source(into, to, from->source, err) : 0;
+    return from->source ? counters_set_device_source(into, to, from->source, err) : 0;
 }
 
 static int take_facts(struct rp_counters *into, const struct rp_counters *from, struct rp_err *err)
@@ -911,7 +910,7 @@ static int take_disputes(struct rp_counters *into, const struct rp_counters *fro
         struct rp_counter_dispute dispute = from->disputes[i];
 
         dispute.counter = ids[dispute.counter];
-        result = rp_counters_kernel(into, from->kernels[dispute.kernel], &dispute.kernel, err);
+        result = counters_kernel(into, from->kernels[dispute.kernel], &dispute.kernel, err);
         if (result == 0)
             result = add_dispute(into, &dispute, err);
     }

@@ -171,7 +171,7 @@ static int spend_step(void *context)
 }
 
 /** Describes why a statement failed. */
-static int rp_history_fail(struct rp_history_file *file, int result, struct rp_err *err)
+static int history_fail(struct rp_history_file *file, int result, struct rp_err *err)
 {
     if (file->out_of_steps)
         return rp_fail(err, RP_BAD_INPUT,
@@ -229,7 +229,7 @@ static int number(struct rp_history_file *file, const char *sql, int64_t *ret, s
     if (result == SQLITE_OK)
         result = sqlite3_step(stmt);
     if (result != SQLITE_ROW)
-        return rp_history_fail(file, result, err);
+        return history_fail(file, result, err);
     *ret = sqlite3_column_int64(stmt, 0);
     return 0;
 }
@@ -328,7 +328,7 @@ static int check_schema(struct rp_history_file *file, struct rp_err *err)
         if (result == SQLITE_ROW && take_object(stmt, found, err) < 0)
             return -(int)err->code;
     }
-    return result == SQLITE_DONE ? check_complete(found, err) : rp_history_fail(file, result, err);
+    return result == SQLITE_DONE ? check_complete(found, err) : history_fail(file, result, err);
 }
 
 /* Checks that each page is used once, and that indices have what their tables have. A damaged tree
@@ -344,7 +344,7 @@ static int check_pages(struct rp_history_file *file, struct rp_err *err)
     if (result == SQLITE_OK)
         result = sqlite3_step(stmt);
     if (result != SQLITE_ROW)
-        return rp_history_fail(file, result, err);
+        return history_fail(file, result, err);
     if (strcmp(text_at(stmt, 0), "ok") == 0)
         return 0;
     for (size_t i = 0; i < sizeof said - 1 && text_at(stmt, 0)[i]; i++)
@@ -461,8 +461,8 @@ static int check_magic(const char *path, struct rp_err *err)
  * @param ret  to be closed by the caller, also on failure
  * @return 0; RP_USAGE: the path is not the name of a file; RP_BAD_INPUT; RP_ENVIRONMENT
  */
-static int rp_history_open(const char *path, bool write, struct rp_history_file *ret,
-                           struct rp_err *err)
+static int history_open(const char *path, bool write, struct rp_history_file *ret,
+                        struct rp_err *err)
 {
     int rc = check_neighbours(path, err);
 
@@ -474,7 +474,7 @@ static int rp_history_open(const char *path, bool write, struct rp_history_file 
 }
 
 /** Takes back what was not committed. */
-static void rp_history_close(struct rp_history_file *file)
+static void history_close(struct rp_history_file *file)
 {
     sqlite3_close(file->db);
     *file = (struct rp_history_file){0};
@@ -489,7 +489,7 @@ static int prepare(struct rp_history_file *file, const char *sql, sqlite3_stmt *
 {
     int result = sqlite3_prepare_v2(file->db, sql, -1, ret, NULL);
 
-    return result == SQLITE_OK ? 0 : rp_history_fail(file, result, err);
+    return result == SQLITE_OK ? 0 : history_fail(file, result, err);
 }
 
 static int step(struct rp_history_file *file, sqlite3_stmt *stmt, struct rp_err *err)
@@ -497,7 +497,7 @@ static int step(struct rp_history_file *file, sqlite3_stmt *stmt, struct rp_err 
     int result = sqlite3_step(stmt);
 
     sqlite3_reset(stmt);
-    return result == SQLITE_DONE ? 0 : rp_history_fail(file, result, err);
+    return result == SQLITE_DONE ? 0 : history_fail(file, result, err);
 }
 
 /* @return its number, 0: it is not there, below 0: an error */
@@ -512,7 +512,7 @@ static int64_t find(struct rp_history_file *file, const char *hash, struct rp_er
     result = sqlite3_step(stmt);
     if (result == SQLITE_ROW)
         return sqlite3_column_int64(stmt, 0);
-    return result == SQLITE_DONE ? 0 : rp_history_fail(file, result, err);
+    return result == SQLITE_DONE ? 0 : history_fail(file, result, err);
 }
 
 static int put_result(struct rp_history_file *file, const struct rp_history_result *r,
@@ -608,10 +608,10 @@ int rp_history_add(const char *path, const struct rp_history_result *result, int
         err = &mine;
     if (rp_history_check_path(path, err) < 0)
         return -(int)err->code;
-    rc = rp_history_open(path, true, &file, err);
+    rc = history_open(path, true, &file, err);
     if (rc == 0)
         rc = add(&file, result, ret_id, ret_new, err);
-    rp_history_close(&file);
+    history_close(&file);
     return rc < 0 ? rp_wrap(err, "history %s", path) : 0;
 }
 
@@ -647,12 +647,12 @@ int rp_history_remove(const char *path, const int64_t *ids, size_t count, struct
         return -(int)err->code;
     if (access(path, F_OK) != 0)
         return rp_fail_errno(err, RP_BAD_INPUT, errno, "history %s", path);
-    rc = rp_history_open(path, true, &file, err);
+    rc = history_open(path, true, &file, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = remove_one(&file, ids[i], err);
     if (rc == 0)
         rc = rp_sql_exec(file.db, "COMMIT", err);
-    rp_history_close(&file);
+    history_close(&file);
     return rc < 0 ? rp_wrap(err, "history %s", path) : 0;
 }
 
@@ -730,7 +730,7 @@ static int read_results(struct rp_history_file *file, struct rp_history *ret, st
         if (!fill_result(stmt, added))
             return rp_out_of_memory(err);
     }
-    return result == SQLITE_DONE ? 0 : rp_history_fail(file, result, err);
+    return result == SQLITE_DONE ? 0 : history_fail(file, result, err);
 }
 
 static int read_runs(const char *text, struct rp_history_times *ret, struct rp_err *err)
@@ -775,7 +775,7 @@ static int read_times(struct rp_history_file *file, struct rp_history *history, 
                                     -1, &stmt, NULL);
 
     if (result != SQLITE_OK)
-        return rp_history_fail(file, result, err);
+        return history_fail(file, result, err);
     for (size_t i = 0; i < history->count; i++) {
         sqlite3_bind_int64(stmt, 1, history->results[i].id);
         while ((result = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -785,7 +785,7 @@ static int read_times(struct rp_history_file *file, struct rp_history *history, 
                 return rc;
         }
         if (result != SQLITE_DONE)
-            return rp_history_fail(file, result, err);
+            return history_fail(file, result, err);
         sqlite3_reset(stmt);
     }
     return 0;
@@ -806,13 +806,13 @@ int rp_history_read(const char *path, struct rp_history *ret, struct rp_err *err
         return rp_fail(err, RP_BAD_INPUT,
                        "there is no history '%s' yet: `rocm-perf history add RESULT` begins one",
                        path);
-    rc = rp_history_open(path, false, &file, err);
+    rc = history_open(path, false, &file, err);
     if (rc == 0 && !file.is_empty) {
         rc = read_results(&file, &history, err);
         if (rc == 0)
             rc = read_times(&file, &history, err);
     }
-    rp_history_close(&file);
+    history_close(&file);
     if (rc < 0) {
         rp_history_free(&history);
         return rp_wrap(err, "history %s", path);

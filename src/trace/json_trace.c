@@ -578,7 +578,7 @@ static const struct rp_json_section rp_json_sections[RP_JSON_SECTIONS] = {
 
 /** This part runs behind the last record. */
 /* Files from before 7.0 do not say which call made another, so times must tell. */
-static int rp_json_put_parents(struct rp_json_loader *l, struct rp_err *err)
+static int json_put_parents(struct rp_json_loader *l, struct rp_err *err)
 {
     int result = rp_call_list_find_parents(&l->orphans, err);
 
@@ -888,7 +888,7 @@ static int read_all(struct file *f, const char *path, size_t process, struct rp_
         if (places.at[i])
             result = read_section(f, &rp_json_sections[i], places.at[i], err);
     if (result == 0)
-        result = rp_json_put_parents(&f->rows, err);
+        result = json_put_parents(&f->rows, err);
     if (result == 0)
         result = rp_sql_exec(f->rows.m.db, rest, err);
     return result < 0 ? result : found;

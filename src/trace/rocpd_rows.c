@@ -291,7 +291,7 @@ static int name_all(struct known_list *list, bool *ret_changed, struct rp_err *e
 
 /** Display names of the store's own kernels: without the end that names the descriptor, and with
  * what tells those of one name apart. */
-static int rp_name_kernels(struct rp_store *s, struct rp_rowset *set, struct rp_err *err)
+static int name_kernels(struct rp_store *s, struct rp_rowset *set, struct rp_err *err)
 {
     struct rp_row_kernel *rows = set->rows;
     struct known_list list = {0};
@@ -651,7 +651,7 @@ int rp_load_rows(struct rp_store *s, enum rp_rows rows, struct rp_err *err)
         return 0;
     result = read_rows(s, spec, true, add_row, &load, err);
     if (result == 0 && rows == RP_ROWS_kernel)
-        result = rp_name_kernels(s, &load.set, err);
+        result = name_kernels(s, &load.set, err);
     if (result < 0) {
         free(load.set.rows);
         return result;

@@ -305,7 +305,7 @@ static const struct {
 };
 
 /** Fails, saying what an SQLite database without rocpd tables seems to be. */
-static int rp_probe_other(sqlite3 *db, struct rp_err *err)
+static int probe_other(sqlite3 *db, struct rp_err *err)
 {
     static const char sql[] = "SELECT count(*) FROM sqlite_master"
                               " WHERE type IN ('table', 'view') AND name LIKE ?1 ESCAPE '\\'";
@@ -918,7 +918,7 @@ int rp_relations_find(struct rp_store *s, struct rp_err *err)
     if (result < 0)
         return result;
     if (!found)
-        return rp_probe_other(s->db, err);
+        return probe_other(s->db, err);
     result = require_tables(s, err);
     return result < 0 ? result : detect(s, err);
 }

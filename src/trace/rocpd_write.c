@@ -24,7 +24,7 @@ enum { RP_STORE_NODE_ID = 1 };
 
 /**
  * This set records which ids were written and which were only referred to. Zero-initialise it and
- * release it with rp_idset_free().
+ * release it with idset_free().
  */
 struct rp_idset {
     struct rp_idmap ids;
@@ -67,7 +67,7 @@ static uint32_t number_of(struct rp_idset *set, int64_t id)
 }
 
 /** Notes that the id has a row. @return false when out of memory */
-static bool rp_idset_put(struct rp_idset *set, int64_t id)
+static bool idset_put(struct rp_idset *set, int64_t id)
 {
     uint32_t number = number_of(set, id);
 
@@ -77,12 +77,12 @@ static bool rp_idset_put(struct rp_idset *set, int64_t id)
 }
 
 /** Notes that a row refers to the id. @return false when out of memory */
-static bool rp_idset_refer(struct rp_idset *set, int64_t id)
+static bool idset_refer(struct rp_idset *set, int64_t id)
 {
     return number_of(set, id) != RP_NO_NUMBER;
 }
 
-static bool rp_idset_has(const struct rp_idset *set, int64_t id)
+static bool idset_has(const struct rp_idset *set, int64_t id)
 {
     uint32_t number = rp_idmap_find(&set->ids, (uint64_t)id);
 
@@ -100,7 +100,7 @@ static int by_value(const void *a, const void *b)
  * Returns ids that were referred to but have no row, in ascending order, or NULL when memory ends.
  * The caller frees them.
  */
-static int64_t *rp_idset_missing(const struct rp_idset *set, size_t *ret_count)
+static int64_t *idset_missing(const struct rp_idset *set, size_t *ret_count)
 {
     int64_t *ids = malloc(((size_t)set->ids.count + 1) * sizeof *ids);
     size_t count = 0;
@@ -115,7 +115,7 @@ static int64_t *rp_idset_missing(const struct rp_idset *set, size_t *ret_count)
     return ids;
 }
 
-static void rp_idset_free(struct rp_idset *set)
+static void idset_free(struct rp_idset *set)
 {
     rp_idmap_free(&set->ids);
     free(set->written);
@@ -150,9 +150,9 @@ static int prepare_insert(struct rp_store_writer *w, enum rp_table table, const 
 }
 
 /** Prepares "INSERT INTO table (columns) VALUES (?, ...)". */
-static int rp_writer_prepare_insert(struct rp_store_writer *w, enum rp_table table,
-                                    const char *columns, size_t count, sqlite3_stmt **ret,
-                                    struct rp_err *err)
+static int writer_prepare_insert(struct rp_store_writer *w, enum rp_table table,
+                                 const char *columns, size_t count, sqlite3_stmt **ret,
+                                 struct rp_err *err)
 {
     return prepare_insert(w, table, "INSERT", columns, count, ret, err);
 }
@@ -176,7 +176,7 @@ static const char json_check[] =
     "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END";
 
 /** Prepares the statements for every kind of row. */
-static int rp_writer_prepare(struct rp_store_writer *w, struct rp_err *err)
+static int writer_prepare(struct rp_store_writer *w, struct rp_err *err)
 {
     int result = 0;
 
@@ -209,7 +209,7 @@ static void finalize(sqlite3_stmt **stmt)
     *stmt = NULL;
 }
 
-static void rp_writer_finalize(struct rp_store_writer *w)
+static void writer_finalize(struct rp_store_writer *w)
 {
     for (int r = 0; r < RP_ROWS_COUNT; r++)
         finalize(&w->insert[r]);
@@ -223,8 +223,8 @@ static void rp_writer_finalize(struct rp_store_writer *w)
 }
 
 /** Runs a bound INSERT; @p what and @p id name the row in messages. */
-static int rp_writer_step(struct rp_store_writer *w, sqlite3_stmt *stmt, const char *what,
-                          int64_t id, struct rp_err *err)
+static int writer_step(struct rp_store_writer *w, sqlite3_stmt *stmt, const char *what, int64_t id,
+                       struct rp_err *err)
 {
     int result = sqlite3_step(stmt);
     int extended = sqlite3_extended_errcode(w->db);
@@ -242,8 +242,8 @@ static int rp_writer_step(struct rp_store_writer *w, sqlite3_stmt *stmt, const c
 /* --- values ------------------------------------------------------------------------------- */
 
 /** Binds text, made UTF-8; NULL is NULL. The text must last until the statement has run. */
-static int rp_writer_bind_text(struct rp_store_writer *w, sqlite3_stmt *stmt, int at,
-                               const char *text, struct rp_err *err)
+static int writer_bind_text(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, const char *text,
+                            struct rp_err *err)
 {
     size_t len = text ? strlen(text) : 0;
     rp_autobuf mended = {0};
@@ -274,7 +274,7 @@ static int bind_json(struct rp_store_writer *w, const struct rp_spec *spec, sqli
         sqlite3_bind_text(stmt, at, "{}", 2, SQLITE_STATIC);
         return 0;
     }
-    if (rp_writer_bind_text(w, w->check_json, 1, text, err) < 0)
+    if (writer_bind_text(w, w->check_json, 1, text, err) < 0)
         return -(int)RP_ENVIRONMENT;
     result = sqlite3_step(w->check_json);
     valid = result == SQLITE_ROW && sqlite3_column_int(w->check_json, 0);
@@ -283,7 +283,7 @@ static int bind_json(struct rp_store_writer *w, const struct rp_spec *spec, sqli
         return rp_sql_fail(w->db, result, err);
     if (!valid)
         return rp_fail(err, RP_BAD_INPUT, "%s: extdata is not a JSON object", spec->what);
-    return rp_writer_bind_text(w, stmt, at, text, err);
+    return writer_bind_text(w, stmt, at, text, err);
 }
 
 static int bind_string(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, const char *text,
@@ -308,7 +308,7 @@ static int bind_string(struct rp_store_writer *w, sqlite3_stmt *stmt, int at, co
         return 0;
     sqlite3_bind_int64(w->insert_string, 1, (int64_t)number + 1);
     sqlite3_bind_text(w->insert_string, 2, text, -1, SQLITE_STATIC);
-    return rp_writer_step(w, w->insert_string, "string", (int64_t)number + 1, err);
+    return writer_step(w, w->insert_string, "string", (int64_t)number + 1, err);
 }
 
 static void bind_ref(sqlite3_stmt *stmt, int at, int64_t id)
@@ -372,7 +372,7 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
         return 0;
     case RP_KIND_TEXT:
     case RP_KIND_WRITTEN:
-        return rp_writer_bind_text(w, stmt, at, *text, err);
+        return writer_bind_text(w, stmt, at, *text, err);
     case RP_KIND_JSON:
         return bind_json(w, spec, stmt, at, *text, err);
     case RP_KIND_STRING:
@@ -418,7 +418,7 @@ static int put_event(struct rp_store_writer *w, const struct rp_spec *spec, cons
     sqlite3_bind_int64(stmt, 3, stack[0]);
     sqlite3_bind_int64(stmt, 4, stack[1]);
     sqlite3_bind_int64(stmt, 5, 0);
-    result = rp_writer_step(w, stmt, "event", id, err);
+    result = writer_step(w, stmt, "event", id, err);
     if (result == 0)
         w->next_event = id;
     return result;
@@ -476,11 +476,11 @@ static bool note_ids(struct rp_store_writer *w, enum rp_rows rows, const void *r
         if (column->kind != RP_KIND_REF && column->kind != RP_KIND_THREAD)
             continue;
         if (ref_of(column, row) >= 0 &&
-            !rp_idset_refer(&w->ids[column->refers_to], ref_of(column, row)))
+            !idset_refer(&w->ids[column->refers_to], ref_of(column, row)))
             return false;
     }
     /* Nothing refers to dispatches and copies: their ids need not be remembered. */
-    return spec->numbered || rows == RP_ROWS_process || rp_idset_put(&w->ids[spec->table], id);
+    return spec->numbered || rows == RP_ROWS_process || idset_put(&w->ids[spec->table], id);
 }
 
 static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, struct rp_err *err)
@@ -497,7 +497,7 @@ static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, st
         return rp_fail(err, RP_BAD_INPUT, "%s: id %" PRId64 " is negative", spec->what, id);
     result = bind_row(w, rows, row, id, stack, err);
     if (result == 0)
-        result = rp_writer_step(w, w->insert[rows], spec->what, id, err);
+        result = writer_step(w, w->insert[rows], spec->what, id, err);
     if (result == 0 && spec->category)
         result = put_event(w, spec, stack, err);
     if (result == 0 && !note_ids(w, rows, row, id)) {
@@ -524,7 +524,7 @@ int rp_store_put_thread(struct rp_store_writer *w, int64_t tid, struct rp_err *e
 {
     struct rp_row_thread row = {.tid = tid, .name = tid ? NULL : "unknown thread"};
 
-    if (rp_idset_has(&w->ids[RP_TABLE_info_thread], tid))
+    if (idset_has(&w->ids[RP_TABLE_info_thread], tid))
         return 0;
     return put(w, RP_ROWS_thread, &row, err);
 }
@@ -580,7 +580,7 @@ static int complete_rows(struct rp_store_writer *w, enum rp_rows rows, struct rp
     const struct rp_spec *spec = &rp_specs[rows];
     bool has_default = rows == RP_ROWS_thread || rows == RP_ROWS_queue || rows == RP_ROWS_stream;
     size_t count;
-    rp_autofree int64_t *ids = rp_idset_missing(&w->ids[spec->table], &count);
+    rp_autofree int64_t *ids = idset_missing(&w->ids[spec->table], &count);
 
     if (!ids)
         return rp_out_of_memory(err);
@@ -597,7 +597,7 @@ static int complete_rows(struct rp_store_writer *w, enum rp_rows rows, struct rp
 }
 
 /** Adds the threads, queues and streams that rows refer to; fails for other missing rows. */
-static int rp_writer_complete(struct rp_store_writer *w, struct rp_err *err)
+static int writer_complete(struct rp_store_writer *w, struct rp_err *err)
 {
     int result = 0;
 
@@ -616,14 +616,14 @@ static int writer_counters_prepare(struct rp_store_writer *w, struct rp_err *err
     int result = 0;
 
     if (!w->insert_counter)
-        result = rp_writer_prepare_insert(
+        result = writer_prepare_insert(
             w, RP_TABLE_info_pmc,
             "id, nid, pid, agent_id, target_arch, event_code, instance_id, name, symbol,"
             " description, component, value_type, block, is_constant, is_derived",
             15, &w->insert_counter, err);
     if (result == 0 && !w->insert_counter_value)
-        result = rp_writer_prepare_insert(w, RP_TABLE_pmc_event, "event_id, pmc_id, value", 3,
-                                          &w->insert_counter_value, err);
+        result = writer_prepare_insert(w, RP_TABLE_pmc_event, "event_id, pmc_id, value", 3,
+                                       &w->insert_counter_value, err);
     return result;
 }
 
@@ -639,7 +639,7 @@ static int bind_texts(struct rp_store_writer *w, const struct rp_row_counter_inf
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        int result = rp_writer_bind_text(w, w->insert_counter, texts[i].at, texts[i].text, err);
+        int result = writer_bind_text(w, w->insert_counter, texts[i].at, texts[i].text, err);
         if (result < 0)
             return result;
     }
@@ -663,7 +663,7 @@ int rp_store_put_counter(struct rp_store_writer *w, const struct rp_row_counter_
     sqlite3_bind_int64(w->insert_counter, 7, 0);
     sqlite3_bind_int64(w->insert_counter, 14, 0);
     sqlite3_bind_int64(w->insert_counter, 15, 0);
-    return rp_writer_step(w, w->insert_counter, "counter", row->id, err);
+    return writer_step(w, w->insert_counter, "counter", row->id, err);
 }
 
 int rp_store_put_counter_value(struct rp_store_writer *w, int64_t counter_id, double value,
@@ -678,7 +678,7 @@ int rp_store_put_counter_value(struct rp_store_writer *w, int64_t counter_id, do
     sqlite3_bind_int64(w->insert_counter_value, 1, w->next_event);
     sqlite3_bind_int64(w->insert_counter_value, 2, counter_id);
     sqlite3_bind_double(w->insert_counter_value, 3, value);
-    return rp_writer_step(w, w->insert_counter_value, "counter value", counter_id, err);
+    return writer_step(w, w->insert_counter_value, "counter value", counter_id, err);
 }
 
 /* The file is private until it is renamed, so SQLite need not protect it from crashes: the one
@@ -758,18 +758,18 @@ static int put_node(struct rp_store_writer *w, const struct rp_store_origin *ori
     sqlite3_bind_int64(stmt, 1, RP_STORE_NODE_ID);
     sqlite3_bind_int64(stmt, 2, origin->node_hash);
     for (int i = 0; i < (int)(sizeof texts / sizeof texts[0]); i++)
-        if (rp_writer_bind_text(w, stmt, i + 3, texts[i], err) < 0)
+        if (writer_bind_text(w, stmt, i + 3, texts[i], err) < 0)
             return -(int)RP_ENVIRONMENT;
-    return rp_writer_step(w, stmt, "node", RP_STORE_NODE_ID, err);
+    return writer_step(w, stmt, "node", RP_STORE_NODE_ID, err);
 }
 
 static int add_metadata(struct rp_store_writer *w, const char *tag, const char *value,
                         struct rp_err *err)
 {
-    if (rp_writer_bind_text(w, w->insert_metadata, 1, tag, err) < 0 ||
-        rp_writer_bind_text(w, w->insert_metadata, 2, value, err) < 0)
+    if (writer_bind_text(w, w->insert_metadata, 1, tag, err) < 0 ||
+        writer_bind_text(w, w->insert_metadata, 2, value, err) < 0)
         return -(int)RP_ENVIRONMENT;
-    return rp_writer_step(w, w->insert_metadata, "metadata", 0, err);
+    return writer_step(w, w->insert_metadata, "metadata", 0, err);
 }
 
 static int put_origin(struct rp_store_writer *w, const struct rp_store_origin *origin,
@@ -808,7 +808,7 @@ static int begin(struct rp_store_writer *w, const struct rp_store_origin *origin
     if (result == 0)
         result = rp_schema_create(w->db, w->guid, err);
     if (result == 0)
-        result = rp_writer_prepare(w, err);
+        result = writer_prepare(w, err);
     return result < 0 ? result : put_origin(w, origin, err);
 }
 
@@ -861,12 +861,12 @@ static int finish(struct rp_store_writer *w, struct rp_err *err)
 
     if (w->spoilt)
         return rp_fail(err, RP_ENVIRONMENT, "an earlier write failed");
-    result = rp_writer_complete(w, err);
+    result = writer_complete(w, err);
     if (result == 0)
         result = rp_sql_exec(w->db, "COMMIT", err);
     if (result < 0)
         return result;
-    rp_writer_finalize(w);
+    writer_finalize(w);
     result = sqlite3_close(w->db);
     if (result != SQLITE_OK)
         return rp_sql_fail(w->db, result, err);
@@ -895,12 +895,12 @@ void rp_store_writer_abandon(struct rp_store_writer *w)
 {
     if (!w)
         return;
-    rp_writer_finalize(w);
+    writer_finalize(w);
     sqlite3_close(w->db);
     if (w->temp_path)
         unlink(w->temp_path);
     for (int t = 0; t < RP_TABLE_COUNT; t++)
-        rp_idset_free(&w->ids[t]);
+        idset_free(&w->ids[t]);
     rp_map_free(&w->names);
     free(w->temp_path);
     free(w->path);

@@ -66,8 +66,7 @@ static int gfx_major(const char *digits)
  * @param gfx the agent's name: "gfx942"; decides which encoding the bits have
  * @return 0, or -1 when @p gfx names no AMD GPU: nothing is written then
  */
-static int rp_kd_registers(const char *gfx, const uint8_t kd[RP_KD_BYTES],
-                           struct rp_kd_registers *ret)
+static int kd_registers(const char *gfx, const uint8_t kd[RP_KD_BYTES], struct rp_kd_registers *ret)
 {
     uint32_t rsrc1 = load_u32(kd + KD_RSRC1);
     uint32_t rsrc3 = load_u32(kd + KD_RSRC3);
@@ -191,7 +190,7 @@ static void read_registers(const struct rp_tool *tool, rp_hsa_agent agent, uint6
     rp_agent_name(tool, agent, gfx);
     if (tool->loader.query_host_address((const void *)(uintptr_t)kernel_object, &descriptor) !=
             RP_HSA_SUCCESS ||
-        !descriptor || rp_kd_registers(gfx, descriptor, &registers) < 0)
+        !descriptor || kd_registers(gfx, descriptor, &registers) < 0)
         return;
     rec->sgpr_count = registers.sgpr_count;
     rec->arch_vgpr_count = registers.arch_vgpr_count;

@@ -342,7 +342,7 @@ bool rp_completions_is_pending(struct rp_tool *tool, rp_hsa_signal signal)
 }
 
 /** The program is about to change @p signal: takes its times if they are there. */
-static void rp_completions_before_change(struct rp_tool *tool, rp_hsa_signal signal)
+static void completions_before_change(struct rp_tool *tool, rp_hsa_signal signal)
 {
     struct rp_completion_reader *h = &tool->harvest;
     struct rp_pending *entry;
@@ -369,7 +369,7 @@ static void give_up(struct rp_tool *tool, struct rp_pending *entry)
 }
 
 /** The program is about to destroy @p signal: it must not be looked at afterwards. */
-static void rp_completions_before_destroy(struct rp_tool *tool, rp_hsa_signal signal)
+static void completions_before_destroy(struct rp_tool *tool, rp_hsa_signal signal)
 {
     struct rp_completion_reader *h = &tool->harvest;
     struct rp_pending *entry;
@@ -661,7 +661,7 @@ static void before_change(rp_hsa_signal signal, bool anew)
 {
     if (!rp_tool_active(&rp_the_tool))
         return;
-    rp_completions_before_change(&rp_the_tool, signal);
+    completions_before_change(&rp_the_tool, signal);
     rp_shared_copies_before_change(&rp_the_tool, signal, anew);
 }
 
@@ -716,7 +716,7 @@ static rp_hsa_status hook_signal_destroy(rp_hsa_signal signal)
     if (rp_tool_active(&rp_the_tool)) {
         rp_handlers_wait(&rp_the_tool);
         rp_handlers_forget(&rp_the_tool, signal);
-        rp_completions_before_destroy(&rp_the_tool, signal);
+        completions_before_destroy(&rp_the_tool, signal);
         rp_shared_copies_before_change(&rp_the_tool, signal, true);
         rp_submitters_forget(&rp_the_tool.producers, signal);
     }

@@ -72,7 +72,7 @@ static const struct launch launches[] = {
 #include "tracer/hip_launches.def"
 };
 
-static void rp_hip_launch_find(struct rp_hip_launch_calls *calls, void *handle)
+static void hip_launch_find(struct rp_hip_launch_calls *calls, void *handle)
 {
     void *const symbols[] = {dlsym(handle, "hipExtGetLastError"),
                              dlsym(handle, "hipPeekAtLastError"), dlsym(handle, "hipGetErrorName"),
@@ -149,8 +149,8 @@ static void put_geometry(const struct launch *launch, const struct rp_hip_trace_
  * HIP, so the caller ignores HIP's reports.
  * @param at  as rp_hip_launch_at says
  */
-static void rp_hip_launch_end(struct rp_tool *tool, uint8_t at,
-                              const struct rp_hip_trace_data *data, uint32_t api_name_id)
+static void hip_launch_end(struct rp_tool *tool, uint8_t at, const struct rp_hip_trace_data *data,
+                           uint32_t api_name_id)
 {
     const struct rp_hip_launch_calls *calls = &tool->hip.launch_calls;
     const struct launch *launch = &launches[at - 1];
@@ -177,7 +177,7 @@ static void rp_hip_launch_end(struct rp_tool *tool, uint8_t at,
 enum { CAPTURE_MODE_RELAXED = 2 }; /**< hipStreamCaptureModeRelaxed */
 
 /** Finds the functions of the runtime for that. */
-static void rp_hip_sync_calls_find(struct rp_hip_sync_calls *quiet, void *handle)
+static void hip_sync_calls_find(struct rp_hip_sync_calls *quiet, void *handle)
 {
     void *const symbols[] = {
         dlsym(handle, "hipStreamSynchronize"), dlsym(handle, "hipDeviceSynchronize"),
@@ -198,7 +198,7 @@ static void rp_hip_sync_calls_find(struct rp_hip_sync_calls *quiet, void *handle
  * the caller ignores HIP's reports. It does not disturb running captures, and does nothing inside
  * a callback.
  */
-static void rp_hip_wait_for_stream(struct rp_tool *tool, void *stream)
+static void hip_wait_for_stream(struct rp_tool *tool, void *stream)
 {
     const struct rp_hip_sync_calls *quiet = &tool->hip.quiet;
     int mode = CAPTURE_MODE_RELAXED, capturing = 0;
@@ -481,7 +481,7 @@ static void come_to_rest(struct rp_tool *tool, const struct rp_hip_operation *op
         rp_handlers_wait_graph(tool, object);
     } else if (object || operation->resets) { /* The null stream cannot be destroyed. */
         this_thread.asking = true;
-        rp_hip_wait_for_stream(tool, object);
+        hip_wait_for_stream(tool, object);
         this_thread.asking = false;
     }
     errno = saved_errno;
@@ -518,7 +518,7 @@ static void on_own_stream_end(void *data)
     if (!rp_tool_active(tool))
         return;
     this_thread.asking = true;
-    rp_hip_wait_for_stream(tool, RP_HIP_OWN_STREAM);
+    hip_wait_for_stream(tool, RP_HIP_OWN_STREAM);
     this_thread.asking = false;
 }
 
@@ -549,7 +549,7 @@ static void end_launch(struct rp_tool *tool, struct rp_hip_operation *operation,
     if (operation->launch_at == 0 || this_thread.correlation_id || !rp_tool_records(tool))
         return;
     this_thread.asking = true;
-    rp_hip_launch_end(tool, operation->launch_at, data, name_id(tool, operation));
+    hip_launch_end(tool, operation->launch_at, data, name_id(tool, operation));
     this_thread.asking = false;
 }
 
@@ -694,8 +694,8 @@ void rp_hip_attach(struct rp_tool *tool)
     symbols[1] = dlsym(handle, "hipApiName");
     symbols[2] = dlsym(handle, "hipRuntimeGetVersion");
     symbols[3] = dlsym(handle, "hipPeekAtLastError");
-    rp_hip_sync_calls_find(&quiet, handle);
-    rp_hip_launch_find(&launch_calls, handle);
+    hip_sync_calls_find(&quiet, handle);
+    hip_launch_find(&launch_calls, handle);
     pthread_mutex_lock(&hip->lock);
     if (hip->state == RP_HIP_ABSENT && symbols[0] && symbols[1] && symbols[2] && symbols[3]) {
         memcpy(&hip->enlist, &symbols[0], sizeof(hip->enlist));

@@ -24,7 +24,7 @@ struct rp_candidate {
     uint32_t queue_index;
 };
 
-static inline bool rp_select_is_over(const struct rp_select *select)
+static inline bool select_is_over(const struct rp_select *select)
 {
     return __atomic_load_n(&select->over, __ATOMIC_ACQUIRE) != 0;
 }
@@ -39,8 +39,8 @@ struct rp_captured_geometry {
 };
 
 /** Takes the numbers over. */
-static void rp_select_init(struct rp_select *select, const struct rp_snapshot_selection *wish,
-                           uint64_t *numbers)
+static void select_init(struct rp_select *select, const struct rp_snapshot_selection *wish,
+                        uint64_t *numbers)
 {
     *select = (struct rp_select){.wish = *wish, .numbers = numbers};
     pthread_mutex_init(&select->lock, NULL);
@@ -111,18 +111,18 @@ static bool is_last(const struct rp_select *select)
 /**
  * Counts a dispatch of a wanted kernel.
  * @param ret_match  its number among those that match, 0: it does not
- * @return whether it is to be captured; then rp_select_done must follow
+ * @return whether it is to be captured; then select_done must follow
  */
-static bool rp_select_take(struct rp_tool *tool, struct rp_select *select,
-                           const struct rp_candidate *candidate, uint64_t *ret_match)
+static bool select_take(struct rp_tool *tool, struct rp_select *select,
+                        const struct rp_candidate *candidate, uint64_t *ret_match)
 {
     bool wanted = false;
 
     *ret_match = 0;
-    if (rp_select_is_over(select) || !has_all(tool, select, candidate))
+    if (select_is_over(select) || !has_all(tool, select, candidate))
         return false;
     pthread_mutex_lock(&select->lock);
-    if (!rp_select_is_over(select)) {
+    if (!select_is_over(select)) {
         *ret_match = ++select->matches;
         wanted = is_wanted(select, candidate);
     }
@@ -169,27 +169,26 @@ static bool find_hash(const struct rp_select *select, uint64_t hash, size_t *ret
     return false;
 }
 
-/** Tests cheaply, for a dispatch that did not match, whether rp_select_pass() would say no. */
-static bool rp_select_is_passed(const struct rp_select *select,
-                                const struct rp_candidate *candidate)
+/** Tests cheaply, for a dispatch that did not match, whether select_pass() would say no. */
+static bool select_is_passed(const struct rp_select *select, const struct rp_candidate *candidate)
 {
     size_t slot;
 
-    return rp_select_is_over(select) ||
+    return select_is_over(select) ||
            __atomic_load_n(&select->passed_count, __ATOMIC_ACQUIRE) == RP_SNAPSHOT_MAX_FILTERED ||
            find_hash(select, hash_of(candidate), &slot);
 }
 
 /** Passes over a dispatch that did not match. @return whether none like it was seen before */
-static bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
-                           const struct rp_candidate *candidate, struct rp_snapshot_filtered *ret)
+static bool select_pass(struct rp_tool *tool, struct rp_select *select,
+                        const struct rp_candidate *candidate, struct rp_snapshot_filtered *ret)
 {
     const struct rp_hsa_packet *packet = candidate->packet;
     struct rp_snapshot_filtered passed = {.queue = candidate->queue_index};
     const uint64_t hash = hash_of(candidate);
     size_t i = 0, slot;
 
-    if (rp_select_is_passed(select, candidate))
+    if (select_is_passed(select, candidate))
         return false;
     for (size_t k = 0; k < 3; k++) {
         passed.grid[k] = packet->grid[k];
@@ -215,18 +214,18 @@ static bool rp_select_pass(struct rp_tool *tool, struct rp_select *select,
 }
 
 /** A capture has ended. @return whether it was the last one */
-static bool rp_select_done(struct rp_select *select)
+static bool select_done(struct rp_select *select)
 {
     bool last;
 
     pthread_mutex_lock(&select->lock);
-    last = --select->outstanding == 0 && rp_select_is_over(select);
+    last = --select->outstanding == 0 && select_is_over(select);
     pthread_mutex_unlock(&select->lock);
     return last;
 }
 
 /** Nobody listens any more. */
-static void rp_select_give_up(struct rp_select *select)
+static void select_give_up(struct rp_select *select)
 {
     pthread_mutex_lock(&select->lock);
     __atomic_store_n(&select->over, 1, __ATOMIC_RELEASE);
@@ -310,7 +309,7 @@ void rp_isolate_start(struct rp_tool *tool)
     on = path && rp_snapshot_link_open(&isolate->link, path, tool->software, timing) &&
          rp_snapshot_ask_selection(&isolate->link, &wish, &numbers);
     if (on) {
-        rp_select_init(&isolate->select, &wish, numbers);
+        select_init(&isolate->select, &wish, numbers);
         isolate->survey = wish.mode == RP_SNAPSHOT_SCAN;
     }
     tool->trace.discards = on && !isolate->survey;
@@ -461,10 +460,10 @@ static void report_passed(struct rp_tool *tool, const struct rp_candidate *candi
     struct rp_isolate *isolate = &tool->isolate;
     struct rp_snapshot_filtered passed;
 
-    if (rp_select_is_passed(&isolate->select, candidate) ||
+    if (select_is_passed(&isolate->select, candidate) ||
         pthread_mutex_trylock(&isolate->link_lock) != 0)
         return;
-    if (rp_select_pass(tool, &isolate->select, candidate, &passed))
+    if (select_pass(tool, &isolate->select, candidate, &passed))
         rp_snapshot_send(&isolate->link, RP_SNAPSHOT_FILTERED, &passed, sizeof(passed), NULL, 0);
     pthread_mutex_unlock(&isolate->link_lock);
 }
@@ -498,7 +497,7 @@ static bool take(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
         return false;
     candidate.symbol = kernel->symbol;
     candidate.code = hash_of_code(&kernel->rec);
-    if (rp_select_take(tool, &tool->isolate.select, &candidate, ret_match))
+    if (select_take(tool, &tool->isolate.select, &candidate, ret_match))
         return true;
     if (*ret_match == 0)
         report_passed(tool, &candidate);
@@ -509,7 +508,7 @@ uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,
                          const struct rp_hsa_packet *packets, uint64_t count)
 {
     if (__atomic_load_n(&tool->isolate.kernel_count, __ATOMIC_ACQUIRE) == 0 ||
-        !rp_isolate_is_on(tool) || tool->isolate.survey || rp_select_is_over(&tool->isolate.select))
+        !rp_isolate_is_on(tool) || tool->isolate.survey || select_is_over(&tool->isolate.select))
         return count;
     for (uint64_t i = 0; i < count; i++)
         if ((packets[i].header & RP_AQL_TYPE_MASK) == RP_AQL_KERNEL_DISPATCH &&
@@ -898,8 +897,8 @@ bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,
     if (why)
         rp_snapshot_send(&isolate->link, RP_SNAPSHOT_DECLINED, why, strlen(why), NULL, 0);
     if (isolate->link.fd < 0)
-        rp_select_give_up(&isolate->select);
-    if (rp_select_done(&isolate->select)) {
+        select_give_up(&isolate->select);
+    if (select_done(&isolate->select)) {
         __atomic_store_n(&isolate->on, 0, __ATOMIC_RELEASE);
         rp_pause_retire(&isolate->gate);
     }

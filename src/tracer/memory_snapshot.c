@@ -302,7 +302,7 @@ static bool find_same(struct list *list)
  * was not announced is marked.
  * @return false: out of memory, or some entries are not known
  */
-static bool rp_memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *ret_count)
+static bool memory_list(struct rp_tool *tool, struct rp_memory_entry **ret, size_t *ret_count)
 {
     struct rp_memory *memory = &tool->memory;
     struct readable readable = {0};
@@ -405,7 +405,7 @@ bool rp_snapshot_begin(struct rp_snapshot *s, struct rp_tool *tool, struct rp_sn
                        int64_t patience_ms)
 {
     *s = (struct rp_snapshot){.tool = tool, .link = link, .patience_ms = patience_ms};
-    if (!rp_memory_list(tool, &s->entries, &s->count))
+    if (!memory_list(tool, &s->entries, &s->count))
         s->why = "there is no memory left to list the program's memory";
     else if (!(s->refused = calloc(s->count + 1, sizeof(*s->refused))))
         s->why = "there is no memory left";

@@ -68,7 +68,7 @@ struct parser {
     struct rp_err *err;
 };
 
-static void rp_template_free(struct rp_template *template)
+static void template_free(struct rp_template *template)
 {
     if (!template)
         return;
@@ -562,8 +562,8 @@ static int check_program(const struct parser *p)
  * command does not depend on, a quote that is not closed, what only a shell can do, a value that is
  * longer than the system lets an argument be; RP_ENVIRONMENT
  */
-static int rp_template_parse(const char *text, const struct rp_space *space, unsigned flags,
-                             struct rp_template **ret, struct rp_err *err)
+static int template_parse(const char *text, const struct rp_space *space, unsigned flags,
+                          struct rp_template **ret, struct rp_err *err)
 {
     struct parser p = {.text = text, .space = space, .err = err};
     int rc;
@@ -579,7 +579,7 @@ static int rp_template_parse(const char *text, const struct rp_space *space, uns
         rc = check_program(&p);
     rp_buf_free(&p.literal);
     if (rc < 0) {
-        rp_template_free(p.to);
+        template_free(p.to);
         return rc;
     }
     *ret = p.to;
@@ -654,25 +654,25 @@ static void fill_env(const struct rp_space *space, size_t config, struct rp_env_
 }
 
 /** Says whether the command depends on the parameter. */
-static bool rp_template_uses(const struct rp_template *template, size_t parameter)
+static bool template_uses(const struct rp_template *template, size_t parameter)
 {
     return (template->flags & RP_TEMPLATE_ENVIRONMENT) || template->used[parameter];
 }
 
 /** Says whether the command has {output}. */
-static bool rp_template_has_output(const struct rp_template *template)
+static bool template_has_output(const struct rp_template *template)
 {
     return template->has_output;
 }
 
 /**
- * @param space as for rp_template_parse
+ * @param space as for template_parse
  * @param output with RP_TEMPLATE_OUTPUT the text for {output}, at most 4095 bytes; else NULL
  * @return 0 or RP_ENVIRONMENT
  */
-static int rp_template_fill_output(const struct rp_template *template, const struct rp_space *space,
-                                   size_t config, const char *output, struct rp_command *ret,
-                                   struct rp_err *err)
+static int template_fill_output(const struct rp_template *template, const struct rp_space *space,
+                                size_t config, const char *output, struct rp_command *ret,
+                                struct rp_err *err)
 {
     const bool shell = template->flags & RP_TEMPLATE_SHELL;
     struct rp_command command = {
@@ -729,8 +729,8 @@ static int add(struct rp_buf *list, const char *word, const struct rp_gpu *gpu, 
 
 /** Chooses from a given list of GPUs.
  * @param visible ROCR_VISIBLE_DEVICES; NULL or "": all */
-static int rp_gpu_choice_of(const struct rp_gpu *gpus, size_t count, const char *visible,
-                            char **ret, struct rp_err *err)
+static int gpu_choice_of(const struct rp_gpu *gpus, size_t count, const char *visible, char **ret,
+                         struct rp_err *err)
 {
     rp_autofree char *words = visible && *visible ? rp_strdup(visible) : NULL;
     const struct rp_gpu *first = NULL;
@@ -768,7 +768,7 @@ static int all_software(size_t count, const char *visible, char **ret, struct rp
 
     for (size_t i = 0; i < count; i++)
         gpus[i] = like;
-    return rp_gpu_choice_of(gpus, count, visible, ret, err);
+    return gpu_choice_of(gpus, count, visible, ret, err);
 }
 
 int rp_gpu_choice(const struct rp_run_options *wish, char **ret, struct rp_err *err)
@@ -787,7 +787,7 @@ int rp_gpu_choice(const struct rp_run_options *wish, char **ret, struct rp_err *
     if (run.device == RP_DEVICE_SOFTWARE)
         return all_software(run.gpus ? run.gpus : 1, visible, ret, err);
     rp_gpus_list(RP_GPU_NODES, RP_GPU_FILES, &gpus, &count);
-    return rp_gpu_choice_of(gpus, count, visible, ret, err);
+    return gpu_choice_of(gpus, count, visible, ret, err);
 }
 
 /**
@@ -796,7 +796,7 @@ int rp_gpu_choice(const struct rp_run_options *wish, char **ret, struct rp_err *
  * @param count how many it has
  * @return 0; RP_USAGE names the one that it does not have
  */
-static int rp_gpu_choice_check_software(const char *const *gpus, size_t count, struct rp_err *err)
+static int gpu_choice_check_software(const char *const *gpus, size_t count, struct rp_err *err)
 {
     for (; *gpus; gpus++) {
         char *end;
@@ -838,8 +838,8 @@ static int check_used(const struct live *l, struct rp_err *err)
     const struct rp_space *space = l->o.space;
 
     for (size_t i = 0; i < space->parameter_count; i++)
-        if (space->parameters[i].count > 1 && !rp_template_uses(l->command, i) &&
-            !rp_template_uses(l->build, i))
+        if (space->parameters[i].count > 1 && !template_uses(l->command, i) &&
+            !template_uses(l->build, i))
             return rp_fail(err, RP_USAGE,
                            "neither --cmd-template nor --build has {%.60s}, which has several "
                            "values (--env exports all parameters)",
@@ -850,26 +850,26 @@ static int check_used(const struct live *l, struct rp_err *err)
 static int parse(struct live *l, struct rp_err *err)
 {
     const unsigned part = RP_TEMPLATE_OUTPUT | RP_TEMPLATE_PART;
-    int rc = rp_template_parse(l->o.command, l->o.space, l->o.flags | (l->o.build ? part : 0),
-                               &l->command, err);
+    int rc = template_parse(l->o.command, l->o.space, l->o.flags | (l->o.build ? part : 0),
+                            &l->command, err);
 
     if (rc < 0)
         return rp_wrap(err, "--cmd-template");
     if (!l->o.build)
         return 0;
-    if (rp_template_parse(l->o.build, l->o.space, l->o.flags | part, &l->build, err) < 0)
+    if (template_parse(l->o.build, l->o.space, l->o.flags | part, &l->build, err) < 0)
         return rp_wrap(err, "--build");
-    if (!rp_template_has_output(l->build) || !rp_template_has_output(l->command))
+    if (!template_has_output(l->build) || !template_has_output(l->command))
         return rp_fail(err, RP_USAGE,
                        "with --build, both commands name the program as {output}: %s does not",
-                       rp_template_has_output(l->build) ? "--cmd-template" : "--build");
+                       template_has_output(l->build) ? "--cmd-template" : "--build");
     return check_used(l, err);
 }
 
 static void free_templates(struct live *l)
 {
-    rp_template_free(l->command);
-    rp_template_free(l->build);
+    template_free(l->command);
+    template_free(l->build);
 }
 
 int rp_program_runner_check(const struct rp_program_runner_options *options, struct rp_err *err)
@@ -889,15 +889,15 @@ static int fill_build(const struct live *l, size_t config, struct rp_evaluation_
                       struct rp_err *err)
 {
     struct rp_command named = {0};
-    int rc = rp_template_fill_output(l->build, l->o.space, config, "output", &named, err);
+    int rc = template_fill_output(l->build, l->o.space, config, "output", &named, err);
 
     if (rc < 0)
         return rc;
     request->build_output = rp_build_output_path(l->o.build_folder, &named);
     rp_command_free(&named);
     request->build_timeout_ns = build_timeout_ns;
-    return rp_template_fill_output(l->build, l->o.space, config, request->build_output,
-                                   &request->build, err);
+    return template_fill_output(l->build, l->o.space, config, request->build_output,
+                                &request->build, err);
 }
 
 static int fill_request(const struct live *l, const struct rp_run_job *job,
@@ -920,8 +920,8 @@ static int fill_request(const struct live *l, const struct rp_run_job *job,
     if (rc == 0 && l->build)
         rc = fill_build(l, job->config, request, err);
     if (rc == 0)
-        rc = rp_template_fill_output(l->command, l->o.space, job->config, request->build_output,
-                                     &request->command, err);
+        rc = template_fill_output(l->command, l->o.space, job->config, request->build_output,
+                                  &request->command, err);
     return rc;
 }
 
@@ -1015,7 +1015,7 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
     if (hello->on.software)
         rc = rp_run_options_inherit(&run, err);
     if (rc == 0 && hello->on.software && options->pool.gpus)
-        rc = rp_gpu_choice_check_software(options->pool.gpus, run.gpus ? run.gpus : 1, err);
+        rc = gpu_choice_check_software(options->pool.gpus, run.gpus ? run.gpus : 1, err);
     if (rc < 0) {
         rp_runner_close(ret);
         return rc;

@@ -25,7 +25,7 @@ static size_t after_string(const char *text, size_t bytes, size_t at)
 
 /** Replaces NaN, Infinity and -Infinity, which Python writes, by null.
  * @return whether there are any */
-static bool rp_json_without_nan(const char *text, size_t bytes, struct rp_buf *ret)
+static bool json_without_nan(const char *text, size_t bytes, struct rp_buf *ret)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
     size_t copied = 0;
@@ -92,7 +92,7 @@ static size_t find(const char *text, size_t bytes, const char *what)
  * removed, and the missing brackets are added.
  * @return whether it looks like such a file at all
  */
-static bool rp_kernel_tuner_close(const char *text, size_t bytes, struct rp_buf *ret)
+static bool kernel_tuner_close(const char *text, size_t bytes, struct rp_buf *ret)
 {
     const size_t keys = find(text, bytes, "\"tune_params_keys\"");
     const size_t entries = keys ? find(text + keys, bytes - keys, "\"cache\"") : 0;
@@ -109,7 +109,7 @@ static bool rp_kernel_tuner_close(const char *text, size_t bytes, struct rp_buf 
 
 /** Sets a member and takes over value.
  * @return 0, or RP_BAD_INPUT */
-static int rp_recorded_set(json_t *object, const char *key, json_t *value, struct rp_err *err)
+static int recorded_set(json_t *object, const char *key, json_t *value, struct rp_err *err)
 {
     if (!value || json_object_set_new(object, key, value) < 0)
         return rp_fail(err, RP_BAD_INPUT, "\"%s\": a value that JSON cannot hold", key);
@@ -118,8 +118,8 @@ static int rp_recorded_set(json_t *object, const char *key, json_t *value, struc
 
 /** Copies parameters to an entry that will get times.
  * @return 0, RP_BAD_INPUT, RP_ENVIRONMENT */
-static int rp_recorded_add_parameters(json_t *config, const json_t *names, const json_t *from,
-                                      struct rp_err *err)
+static int recorded_add_parameters(json_t *config, const json_t *names, const json_t *from,
+                                   struct rp_err *err)
 {
     static const char *const ours[] = {
         "runtime_ms",       "runtime_median_ms", "runtime_std_ms", "runtime_min_ms",
@@ -132,7 +132,7 @@ static int rp_recorded_add_parameters(json_t *config, const json_t *names, const
         for (size_t k = 0; name && k < sizeof ours / sizeof *ours; k++)
             if (strcmp(name, ours[k]) == 0)
                 return rp_fail(err, RP_BAD_INPUT, "a parameter must not be named %s", name);
-        if (value && rp_recorded_set(config, name, json_incref(value), err) < 0)
+        if (value && recorded_set(config, name, json_incref(value), err) < 0)
             return -(int)err->code;
     }
     return 0;
@@ -140,12 +140,12 @@ static int rp_recorded_add_parameters(json_t *config, const json_t *names, const
 
 static int set_time(json_t *config, const char *key, double ms, struct rp_err *err)
 {
-    return isfinite(ms) && ms >= 0 ? rp_recorded_set(config, key, json_real(ms), err) : 0;
+    return isfinite(ms) && ms >= 0 ? recorded_set(config, key, json_real(ms), err) : 0;
 }
 
 /** Adds median, deviation, least and first of an array of times, if it is one. */
-static int rp_recorded_add_repeats(json_t *config, const json_t *times, double unit_ms,
-                                   struct rp_err *err)
+static int recorded_add_repeats(json_t *config, const json_t *times, double unit_ms,
+                                struct rp_err *err)
 {
     const size_t count = json_array_size(times);
     rp_autofree double *list = rp_alloc_zero(count + 1, sizeof *list);
@@ -169,7 +169,7 @@ static int rp_recorded_add_repeats(json_t *config, const json_t *times, double u
         (count > 1 &&
          set_time(config, "runtime_std_ms", sqrt(squares / (double)(count - 1)), err) < 0))
         return -(int)err->code;
-    return rp_recorded_set(config, "repeats", json_integer((json_int_t)count), err);
+    return recorded_set(config, "repeats", json_integer((json_int_t)count), err);
 }
 
 /* Cache files of Kernel Tuner are {"device_name", "kernel_name", "tune_params_keys": [NAME, ...],
@@ -199,7 +199,7 @@ static int set_duration(json_t *config, const char *key, const json_t *entry, co
 {
     const double ms = json_number_value(json_object_get(entry, from));
 
-    return ms > 0 && isfinite(ms) ? rp_recorded_set(config, key, json_real(ms), err) : 0;
+    return ms > 0 && isfinite(ms) ? recorded_set(config, key, json_real(ms), err) : 0;
 }
 
 static int convert(const json_t *entry, const json_t *names, json_t *configs, struct rp_err *err)
@@ -210,11 +210,11 @@ static int convert(const json_t *entry, const json_t *names, json_t *configs, st
 
     json_array_append_new(configs, config);
     if ((ok = recorded_kernel_tuner_time_of(entry, &ms, err)) < 0 ||
-        (rc = rp_recorded_add_parameters(config, names, entry, err)) < 0)
+        (rc = recorded_add_parameters(config, names, entry, err)) < 0)
         return ok < 0 ? ok : rc;
-    rc = rp_recorded_set(config, "runtime_ms", ok ? json_real(ms) : json_null(), err);
+    rc = recorded_set(config, "runtime_ms", ok ? json_real(ms) : json_null(), err);
     if (rc == 0 && ok)
-        rc = rp_recorded_add_repeats(config, json_object_get(entry, "times"), 1, err);
+        rc = recorded_add_repeats(config, json_object_get(entry, "times"), 1, err);
     if (rc == 0)
         rc = set_duration(config, "compile_ms", entry, "compile_time", err);
     return rc < 0 ? rc : set_duration(config, "bench_ms", entry, "benchmark_time", err);
@@ -225,12 +225,12 @@ static int set_text(json_t *native, const char *key, const json_t *root, const c
 {
     json_t *text = json_object_get(root, from);
 
-    return text ? rp_recorded_set(native, key, json_incref(text), err) : 0;
+    return text ? recorded_set(native, key, json_incref(text), err) : 0;
 }
 
 /** Makes {"parameters", "configs", …}, which the caller owns.
  * @return 0; RP_BAD_INPUT; RP_ENVIRONMENT */
-static int rp_recorded_of_kernel_tuner(const json_t *root, json_t **ret, struct rp_err *err)
+static int recorded_of_kernel_tuner(const json_t *root, json_t **ret, struct rp_err *err)
 {
     const json_t *cache = json_object_get(root, "cache");
     json_t *names = json_object_get(root, "tune_params_keys"), *entry;
@@ -244,8 +244,8 @@ static int rp_recorded_of_kernel_tuner(const json_t *root, json_t **ret, struct 
             err, RP_BAD_INPUT,
             "Kernel Tuner's cache: no list \"tune_params_keys\", or \"cache\" is no object");
     }
-    if (rp_recorded_set(native, "configs", configs, err) < 0 ||
-        rp_recorded_set(native, "parameters", json_incref(names), err) < 0 ||
+    if (recorded_set(native, "configs", configs, err) < 0 ||
+        recorded_set(native, "parameters", json_incref(names), err) < 0 ||
         set_text(native, "name", root, "kernel_name", err) < 0 ||
         set_text(native, "device", root, "device_name", err) < 0)
         return -(int)err->code;
@@ -333,7 +333,7 @@ static int recorded_t4_set_duration(json_t *config, const char *key, const json_
 {
     const double ms = json_number_value(json_object_get(times, from)) * unit;
 
-    return ms > 0 && isfinite(ms) ? rp_recorded_set(config, key, json_real(ms), err) : 0;
+    return ms > 0 && isfinite(ms) ? recorded_set(config, key, json_real(ms), err) : 0;
 }
 
 static int recorded_t4_convert(const json_t *result, const json_t *names, double unit,
@@ -349,12 +349,10 @@ static int recorded_t4_convert(const json_t *result, const json_t *names, double
     if (!invalidity)
         return rp_fail(err, RP_BAD_INPUT, "it has no \"invalidity\"");
     ok = strcmp(invalidity, "correct") == 0;
-    if (rp_recorded_add_parameters(config, names, json_object_get(result, "configuration"), err) <
-            0 ||
+    if (recorded_add_parameters(config, names, json_object_get(result, "configuration"), err) < 0 ||
         (ok && runtime_of(result, unit, &ms, err) < 0) ||
-        rp_recorded_set(config, "runtime_ms", ok ? json_real(ms) : json_null(), err) < 0 ||
-        (ok &&
-         rp_recorded_add_repeats(config, json_object_get(times, "runtimes"), unit, err) < 0) ||
+        recorded_set(config, "runtime_ms", ok ? json_real(ms) : json_null(), err) < 0 ||
+        (ok && recorded_add_repeats(config, json_object_get(times, "runtimes"), unit, err) < 0) ||
         recorded_t4_set_duration(config, "compile_ms", times, "compilation_time", unit, err) < 0 ||
         recorded_t4_set_duration(config, "compile_ms", times, "compilation", unit, err) < 0 ||
         recorded_t4_set_duration(config, "bench_ms", times, "benchmark", unit, err) < 0)
@@ -394,13 +392,13 @@ static int copy_metadata(json_t *native, const json_t *metadata, struct rp_err *
     for (size_t i = 0; i < 2; i++) {
         json_t *value = json_object_get(metadata, keys[i]);
 
-        if (value && rp_recorded_set(native, keys[i], json_incref(value), err) < 0)
+        if (value && recorded_set(native, keys[i], json_incref(value), err) < 0)
             return -(int)err->code;
     }
     return 0;
 }
 
-static int rp_recorded_of_fair_t4(const json_t *root, json_t **ret, struct rp_err *err)
+static int recorded_of_fair_t4(const json_t *root, json_t **ret, struct rp_err *err)
 {
     const json_t *results = json_object_get(root, "results");
     const json_t *metadata = json_object_get(root, "metadata");
@@ -409,8 +407,8 @@ static int rp_recorded_of_fair_t4(const json_t *root, json_t **ret, struct rp_er
     json_t *names = json_array(), *configs = json_array();
     rp_autojson native = json_object();
 
-    if (rp_recorded_set(native, "parameters", names, err) < 0 ||
-        rp_recorded_set(native, "configs", configs, err) < 0)
+    if (recorded_set(native, "parameters", names, err) < 0 ||
+        recorded_set(native, "configs", configs, err) < 0)
         return -(int)err->code;
     if (unit == 0)
         return rp_fail(err, RP_BAD_INPUT, "T4: timeunit %.60s is not known", unit_name);
@@ -525,9 +523,9 @@ static int read_native(const json_t *root, struct rp_recorded *to, struct rp_err
 static int to_native(json_t *root, json_t **ret, struct rp_err *err)
 {
     if (json_object_get(root, "cache"))
-        return rp_recorded_of_kernel_tuner(root, ret, err);
+        return recorded_of_kernel_tuner(root, ret, err);
     if (json_object_get(root, "results"))
-        return rp_recorded_of_fair_t4(root, ret, err);
+        return recorded_of_fair_t4(root, ret, err);
     if (!json_object_get(root, "configs"))
         return rp_fail(err, RP_BAD_INPUT,
                        "neither \"configs\" (a recorded space), \"cache\" (Kernel Tuner) nor "
@@ -543,11 +541,11 @@ static int parse_mended(const char *text, size_t bytes, json_t **ret, struct rp_
 
     if (rp_json_space_parse(text, bytes, ret, err) == 0)
         return 0;
-    if (rp_kernel_tuner_close(text, bytes, &closed)) {
+    if (kernel_tuner_close(text, bytes, &closed)) {
         text = rp_buf_text(&closed);
         bytes = closed.len;
     }
-    if (rp_json_without_nan(text, bytes, &mended)) {
+    if (json_without_nan(text, bytes, &mended)) {
         text = rp_buf_text(&mended);
         bytes = mended.len;
     }
@@ -555,8 +553,8 @@ static int parse_mended(const char *text, size_t bytes, json_t **ret, struct rp_
 }
 
 /** Does the same as its reader, from text in memory. */
-static int rp_recorded_parse(const char *text, size_t bytes, struct rp_recorded *ret,
-                             struct rp_err *err)
+static int recorded_parse(const char *text, size_t bytes, struct rp_recorded *ret,
+                          struct rp_err *err)
 {
     rp_autojson root = NULL;
     rp_autojson native = NULL;
@@ -577,7 +575,7 @@ int rp_recorded_read(const char *path, struct rp_recorded *ret, struct rp_err *e
     rp_autobuf text = {0};
 
     if (rp_json_read_file(path, &text, err) < 0 ||
-        rp_recorded_parse(rp_buf_text(&text), text.len, ret, err) < 0)
+        recorded_parse(rp_buf_text(&text), text.len, ret, err) < 0)
         return rp_wrap(err, "recorded space %s", path);
     return 0;
 }
@@ -607,7 +605,7 @@ struct simulated {
 
 /** Returns the simulated runtime: the median of the repeats, or their mean where only that is
  * known. */
-static double rp_simulated_ms(const struct rp_recorded *recorded, size_t config)
+static double simulated_ms(const struct rp_recorded *recorded, size_t config)
 {
     const struct rp_recorded_run *run = &recorded->runs[config];
 
@@ -624,7 +622,7 @@ static double run_ms(const struct rp_recorded *recorded, size_t config)
     const struct rp_recorded_run *run = &recorded->runs[config];
 
     return run->bench_ms > 0 || !run->ok ? at_least_0(run->bench_ms)
-                                         : rp_simulated_ms(recorded, config);
+                                         : simulated_ms(recorded, config);
 }
 
 static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
@@ -684,7 +682,7 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
                                     .run_ms = run_ms(s->recorded, first->config),
                                     .at_ms = first->ends_ms};
     if (run->ok)
-        answer.samples_ms[answer.count++] = rp_simulated_ms(s->recorded, first->config);
+        answer.samples_ms[answer.count++] = simulated_ms(s->recorded, first->config);
     first->number = 0;
     *ret = answer;
     return 0;
@@ -776,7 +774,7 @@ static size_t collect(const struct rp_recorded *from, const struct rp_space *spa
 
         if (config >= 0)
             known[count++] =
-                (struct known){.ms = rp_simulated_ms(from, i), .config = (uint32_t)config};
+                (struct known){.ms = simulated_ms(from, i), .config = (uint32_t)config};
     }
     return count;
 }

@@ -46,7 +46,7 @@ struct rp_search {
 };
 
 /** Says whether another run can tell anything. */
-static inline bool rp_search_noisy(const struct rp_search *s)
+static inline bool search_noisy(const struct rp_search *s)
 {
     return !s->runner->exact && s->o->most_samples > 1;
 }
@@ -64,7 +64,7 @@ static int by_runtime(const void *left, const void *right)
 }
 
 /** Chooses the configurations that the search has seen as the fastest, fastest first. */
-static void rp_search_choose(struct rp_search *s)
+static void search_choose(struct rp_search *s)
 {
     struct rp_search_result *result = s->result;
 
@@ -113,9 +113,9 @@ static void search_confirm_report(const struct rp_search *s, size_t most_runs)
         s->o->progress(s->o->context, &progress);
 }
 
-static void rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer);
-static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
-                          struct rp_tune_task **ret_task, struct rp_err *err);
+static void search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer);
+static int search_next(struct rp_search *s, struct rp_run_answer *ret,
+                       struct rp_tune_task **ret_task, struct rp_err *err);
 
 /** @param most_runs upper limit of runs until all is confirmed */
 static int take_one(struct rp_search *s, size_t most_runs, struct rp_err *err)
@@ -123,7 +123,7 @@ static int take_one(struct rp_search *s, size_t most_runs, struct rp_err *err)
     struct rp_run_answer answer = {0};
     struct rp_tune_task *task;
     struct rp_finalist *finalist;
-    int rc = rp_search_next(s, &answer, &task, err);
+    int rc = search_next(s, &answer, &task, err);
 
     if (rc == 0) {
         finalist = &s->result->finalists[task->at];
@@ -135,7 +135,7 @@ static int take_one(struct rp_search *s, size_t most_runs, struct rp_err *err)
             note_failure(s, finalist->config);
         }
         search_confirm_report(s, most_runs);
-        rp_search_take_samples(&finalist->samples_ms, &finalist->sample_count, &answer);
+        search_take_samples(&finalist->samples_ms, &finalist->sample_count, &answer);
     }
     rp_run_answer_free(&answer);
     return rc;
@@ -154,9 +154,9 @@ static void name_contest(struct rp_search *s, size_t begin)
     rp_sha256(rp_buf_text(&names), names.len, s->contest);
 }
 
-static struct rp_tune_task *rp_search_free_task(struct rp_search *s);
-static int rp_search_submit(struct rp_search *s, struct rp_tune_task *task, unsigned warmups,
-                            unsigned samples, struct rp_err *err);
+static struct rp_tune_task *search_free_task(struct rp_search *s);
+static int search_submit(struct rp_search *s, struct rp_tune_task *task, unsigned warmups,
+                         unsigned samples, struct rp_err *err);
 
 /** Runs the finalists from begin to the last one that counts. */
 static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
@@ -171,7 +171,7 @@ static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
         const size_t at = begin + (i % count + i / count) % count;
         struct rp_tune_task *task;
 
-        while (rc == 0 && !(task = rp_search_free_task(s)))
+        while (rc == 0 && !(task = search_free_task(s)))
             rc = take_one(s, most_runs, err);
         if (rc < 0)
             break;
@@ -179,7 +179,7 @@ static int run_rounds(struct rp_search *s, size_t begin, struct rp_err *err)
             continue;
         *task =
             (struct rp_tune_task){.at = at, .tuned = {.config = s->result->finalists[at].config}};
-        rc = rp_search_submit(s, task, i < count ? s->o->warmups : 0, 1, err);
+        rc = search_submit(s, task, i < count ? s->o->warmups : 0, 1, err);
     }
     while (rc == 0 && s->out > 0)
         rc = take_one(s, most_runs, err);
@@ -248,7 +248,7 @@ static void name_ties(struct rp_search *s)
         struct rp_finalist *other = &result->finalists[i];
         const struct rp_samples_log log = rp_samples_log(other->samples_ms, other->sample_count);
 
-        if (!rp_search_noisy(s))
+        if (!search_noisy(s))
             other->tied = other->runtime_ms == first->runtime_ms;
         else if (log.count > 1 && best.count > 1)
             /* A single slow run hides any difference of means, so the samples are compared. */
@@ -261,13 +261,13 @@ static void name_ties(struct rp_search *s)
 
 /** Runs the best ones again, orders them, and names ties.
  * @return as rp_search */
-static int rp_search_confirm(struct rp_search *s, struct rp_err *err)
+static int search_confirm(struct rp_search *s, struct rp_err *err)
 {
     int rc;
 
-    rp_search_choose(s);
+    search_choose(s);
     s->confirm_began_ms = s->now_ms;
-    if (rp_search_noisy(s) && (rc = run_again(s, err)) < 0)
+    if (search_noisy(s) && (rc = run_again(s, err)) < 0)
         return rc;
     s->result->confirm.ms = s->now_ms - s->confirm_began_ms;
     if (s->result->finalist_count && (s->runner->exact || s->result->confirmed))
@@ -291,7 +291,7 @@ static const double least_cap_ms = 30000;
  * Returns how many configurations of a space may be run: floor(max_fraction * count), and never all
  * of them. It is 0 where that is less than 1.
  */
-static size_t rp_search_most(size_t count, double max_fraction)
+static size_t search_most(size_t count, double max_fraction)
 {
     const double most = floor(max_fraction * (double)count);
 
@@ -302,7 +302,7 @@ static size_t rp_search_most(size_t count, double max_fraction)
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-static struct rp_tune_task *rp_search_free_task(struct rp_search *s)
+static struct rp_tune_task *search_free_task(struct rp_search *s)
 {
     for (unsigned i = 0; i < s->runner->workers; i++)
         if (!s->tasks[i].job)
@@ -321,8 +321,8 @@ static double cap_ms(const struct rp_search *s, double its_ms)
 }
 
 /** @return 0; RP_ENVIRONMENT */
-static int rp_search_submit(struct rp_search *s, struct rp_tune_task *task, unsigned warmups,
-                            unsigned samples, struct rp_err *err)
+static int search_submit(struct rp_search *s, struct rp_tune_task *task, unsigned warmups,
+                         unsigned samples, struct rp_err *err)
 {
     const struct rp_run_job job = {.number = s->jobs + 1,
                                    .config = task->tuned.config,
@@ -348,8 +348,8 @@ static int rp_search_submit(struct rp_search *s, struct rp_tune_task *task, unsi
 
 /** Waits for the next answer, and says whose it is.
  * @return 0; RP_ENVIRONMENT; RP_INTERRUPTED */
-static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
-                          struct rp_tune_task **ret_task, struct rp_err *err)
+static int search_next(struct rp_search *s, struct rp_run_answer *ret,
+                       struct rp_tune_task **ret_task, struct rp_err *err)
 {
     int rc = s->runner->next(s->runner->state, ret, err);
 
@@ -366,7 +366,7 @@ static int rp_search_next(struct rp_search *s, struct rp_run_answer *ret,
 }
 
 /** Adds the answer's samples to *to. */
-static void rp_search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer)
+static void search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer)
 {
     double *grown;
 
@@ -388,7 +388,7 @@ static const struct rp_config_result *best(const struct rp_search *s)
 /** Says how many more samples would tell something, or 0. */
 static unsigned more_samples(const struct rp_search *s, const struct rp_config_result *tuned)
 {
-    const unsigned most = rp_search_noisy(s) ? s->o->most_samples : 1;
+    const unsigned most = search_noisy(s) ? s->o->most_samples : 1;
     struct rp_samples_log mine, its;
 
     if (tuned->outcome != RP_EVALUATION_OK || tuned->sample_count >= most)
@@ -574,11 +574,11 @@ static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_an
         tuned->run_ms += answer->run_ms;
     free(tuned->reason);
     tuned->reason = rp_steal(answer->reason);
-    rp_search_take_samples(&tuned->samples_ms, &tuned->sample_count, answer);
+    search_take_samples(&tuned->samples_ms, &tuned->sample_count, answer);
     if (tuned->outcome == RP_EVALUATION_OK && tuned->sample_count == 0)
         tuned->outcome = RP_EVALUATION_NO_TIME;
     if ((more = more_samples(s, tuned)) > 0)
-        return rp_search_submit(s, task, 0, more, err);
+        return search_submit(s, task, 0, more, err);
     finish(s, task, one_run_ms(answer));
     return 0;
 }
@@ -602,20 +602,20 @@ static int64_t choose(struct rp_search *s, const char **ret_phase)
 /** @return 1: a job went out; 0: none for now; negative */
 static int begin_one(struct rp_search *s, struct rp_err *err)
 {
-    struct rp_tune_task *task = rp_search_free_task(s);
-    const unsigned samples = !rp_search_noisy(s) ? 1
-                             : best(s)           ? s->o->least_samples
-                                                 : s->o->most_samples;
+    struct rp_tune_task *task = search_free_task(s);
+    const unsigned samples = !search_noisy(s) ? 1
+                             : best(s)        ? s->o->least_samples
+                                              : s->o->most_samples;
     const char *phase;
     int64_t config;
     int rc;
 
     if (!task)
         return 0;
-    if (rp_search_noisy(s) && best(s) && s->result->tuned_count >= s->drift_at + DRIFT_EVERY) {
+    if (search_noisy(s) && best(s) && s->result->tuned_count >= s->drift_at + DRIFT_EVERY) {
         s->drift_at = s->result->tuned_count;
         *task = (struct rp_tune_task){.drift = true, .tuned = {.config = best(s)->config}};
-        rc = rp_search_submit(s, task, s->o->warmups, DRIFT_SAMPLES, err);
+        rc = search_submit(s, task, s->o->warmups, DRIFT_SAMPLES, err);
         return rc < 0 ? rc : 1;
     }
     if (s->begun >= s->result->most) {
@@ -629,7 +629,7 @@ static int begin_one(struct rp_search *s, struct rp_err *err)
         return 0;
     *task = (struct rp_tune_task){.tuned = {.config = (size_t)config, .phase = phase}};
     s->begun++;
-    rc = rp_search_submit(s, task, s->runner->exact ? 0 : s->o->warmups, samples, err);
+    rc = search_submit(s, task, s->runner->exact ? 0 : s->o->warmups, samples, err);
     return rc < 0 ? rc : 1;
 }
 
@@ -646,7 +646,7 @@ static int explore(struct rp_search *s, struct rp_err *err)
             return rc;
         if (s->out == 0)
             return 0;
-        rc = rp_search_next(s, &answer, &task, err);
+        rc = search_next(s, &answer, &task, err);
         if (rc == 0)
             rc = take(s, task, &answer, err);
         rp_run_answer_free(&answer);
@@ -700,12 +700,12 @@ static int run(struct rp_search *s, struct rp_err *err)
     rc = explore(s, err);
     s->result->predict.ms = s->now_ms - s->result->seed.ms;
     if (rc == 0)
-        rc = rp_search_confirm(s, err);
+        rc = search_confirm(s, err);
     if (rc == -RP_INTERRUPTED) { /* The result is what was found so far. */
         s->stopped = false;
         stop(s, RP_END_INTERRUPT);
         free_finalists(s->result);
-        rp_search_choose(s);
+        search_choose(s);
         rc = 0;
     }
     return rc == 0 ? judge_model(s, err) : rc;
@@ -718,8 +718,8 @@ int rp_search(const struct rp_search_options *options, const struct rp_runner *r
         .o = options, .runner = runner, .result = ret, .best = -1, .best_run_ms = -1};
     int rc;
 
-    *ret = (struct rp_search_result){
-        .most = rp_search_most(options->space->count, options->max_fraction)};
+    *ret = (struct rp_search_result){.most =
+                                         search_most(options->space->count, options->max_fraction)};
     if (options->budget_evals && options->budget_evals < ret->most)
         ret->most = options->budget_evals;
     ret->tuned = rp_alloc_zero(ret->most + 1, sizeof *ret->tuned);

@@ -21,7 +21,7 @@
  * everything that it is part of, so only the whole has to be checked. */
 
 /** Takes over value. A failure makes *object NULL, and so does a value of NULL. */
-static void rp_json_set(json_t **object, const char *key, json_t *value)
+static void json_set(json_t **object, const char *key, json_t *value)
 {
     if (*object && json_object_set_new(*object, key, value) < 0) {
         json_decref(*object);
@@ -31,7 +31,7 @@ static void rp_json_set(json_t **object, const char *key, json_t *value)
     }
 }
 
-static void rp_json_append(json_t **array, json_t *value)
+static void json_append(json_t **array, json_t *value)
 {
     if (*array && json_array_append_new(*array, value) < 0) {
         json_decref(*array);
@@ -55,7 +55,7 @@ static json_t *clock_ms(double ms)
 }
 
 /** Makes {"NAME": value, …} without parameters that have no value. The caller owns it. */
-static json_t *rp_search_parameters(const struct rp_space *space, size_t config)
+static json_t *search_parameters(const struct rp_space *space, size_t config)
 {
     json_t *object = json_object();
 
@@ -63,7 +63,7 @@ static json_t *rp_search_parameters(const struct rp_space *space, size_t config)
         const struct rp_value *value = rp_space_value(space, config, i);
 
         if (value)
-            rp_json_set(&object, space->parameters[i].name, rp_json_of_value(value));
+            json_set(&object, space->parameters[i].name, rp_json_of_value(value));
     }
     return object;
 }
@@ -99,12 +99,12 @@ static json_t *finalist_json(const struct rp_space *space, const struct rp_final
 {
     json_t *object = json_object();
 
-    rp_json_set(&object, "parameters", rp_search_parameters(space, finalist->config));
-    rp_json_set(&object, "runtime_ms", json_real(finalist->runtime_ms));
-    rp_json_set(&object, "interval_ms",
-                json_pack("[f,f]", finalist->interval.low, finalist->interval.high));
-    rp_json_set(&object, "interval_confidence", json_real(finalist->interval.confidence));
-    rp_json_set(&object, "samples", json_integer((json_int_t)finalist->sample_count));
+    json_set(&object, "parameters", search_parameters(space, finalist->config));
+    json_set(&object, "runtime_ms", json_real(finalist->runtime_ms));
+    json_set(&object, "interval_ms",
+             json_pack("[f,f]", finalist->interval.low, finalist->interval.high));
+    json_set(&object, "interval_confidence", json_real(finalist->interval.confidence));
+    json_set(&object, "samples", json_integer((json_int_t)finalist->sample_count));
     return object;
 }
 
@@ -113,11 +113,11 @@ static json_t *only_json(const struct rp_space *space)
 {
     json_t *object = json_object();
 
-    rp_json_set(&object, "parameters", rp_search_parameters(space, 0));
-    rp_json_set(&object, "runtime_ms", json_null());
-    rp_json_set(&object, "interval_ms", json_null());
-    rp_json_set(&object, "interval_confidence", json_null());
-    rp_json_set(&object, "samples", json_integer(0));
+    json_set(&object, "parameters", search_parameters(space, 0));
+    json_set(&object, "runtime_ms", json_null());
+    json_set(&object, "interval_ms", json_null());
+    json_set(&object, "interval_confidence", json_null());
+    json_set(&object, "samples", json_integer(0));
     return object;
 }
 
@@ -135,7 +135,7 @@ static json_t *finalists_json(const struct rp_space *space, const struct rp_sear
 
     for (size_t i = ties; i < result->finalist_count; i++)
         if (!ties || result->finalists[i].tied)
-            rp_json_append(&array, finalist_json(space, &result->finalists[i]));
+            json_append(&array, finalist_json(space, &result->finalists[i]));
     return array;
 }
 
@@ -146,8 +146,8 @@ static json_t *lost_json(const struct rp_space *space, const struct rp_search_re
     json_t *array = json_array();
 
     for (size_t i = 0; i < result->lost_count; i++)
-        rp_json_append(&array, rp_search_parameters(
-                                   space, result->finalists[result->finalist_count + i].config));
+        json_append(&array,
+                    search_parameters(space, result->finalists[result->finalist_count + i].config));
     return array;
 }
 
@@ -160,12 +160,12 @@ static json_t *model_json(const struct rp_confidence *model)
 {
     json_t *object = json_object();
 
-    rp_json_set(&object, "samples", json_integer((json_int_t)model->samples));
-    rp_json_set(&object, "r2", known(model, model->r2));
-    rp_json_set(&object, "rank_correlation", known(model, model->spearman));
-    rp_json_set(&object, "residual_std", known(model, model->residual_std));
-    rp_json_set(&object, "interval_coverage", known(model, model->coverage));
-    rp_json_set(&object, "expected_gain_left", known(model, model->gain_left));
+    json_set(&object, "samples", json_integer((json_int_t)model->samples));
+    json_set(&object, "r2", known(model, model->r2));
+    json_set(&object, "rank_correlation", known(model, model->spearman));
+    json_set(&object, "residual_std", known(model, model->residual_std));
+    json_set(&object, "interval_coverage", known(model, model->coverage));
+    json_set(&object, "expected_gain_left", known(model, model->gain_left));
     return object;
 }
 
@@ -173,10 +173,10 @@ static json_t *phase_json(const char *name, const struct rp_phase_sum *sum)
 {
     json_t *object = json_object();
 
-    rp_json_set(&object, "name", json_string(name));
-    rp_json_set(&object, "configurations", json_integer((json_int_t)sum->configs));
-    rp_json_set(&object, "runs", json_integer((json_int_t)sum->runs));
-    rp_json_set(&object, "duration_ms", clock_ms(sum->ms));
+    json_set(&object, "name", json_string(name));
+    json_set(&object, "configurations", json_integer((json_int_t)sum->configs));
+    json_set(&object, "runs", json_integer((json_int_t)sum->runs));
+    json_set(&object, "duration_ms", clock_ms(sum->ms));
     return object;
 }
 
@@ -184,9 +184,9 @@ static json_t *phases_json(const struct rp_search_result *result)
 {
     json_t *array = json_array();
 
-    rp_json_append(&array, phase_json("seed", &result->seed));
-    rp_json_append(&array, phase_json("predict", &result->predict));
-    rp_json_append(&array, phase_json("confirm", &result->confirm));
+    json_append(&array, phase_json("seed", &result->seed));
+    json_append(&array, phase_json("predict", &result->predict));
+    json_append(&array, phase_json("confirm", &result->confirm));
     return array;
 }
 
@@ -196,14 +196,14 @@ static json_t *tuned_json(const struct rp_space *space, const struct rp_config_r
     json_t *object = json_object();
     const bool ok = tuned->outcome == RP_EVALUATION_OK;
 
-    rp_json_set(&object, "evaluation", json_integer((json_int_t)evaluation));
-    rp_json_set(&object, "parameters", rp_search_parameters(space, tuned->config));
-    rp_json_set(&object, "runtime_ms", ok ? json_real(tuned->runtime_ms) : json_null());
-    rp_json_set(&object, "outcome", json_string(rp_evaluation_outcome_word(tuned->outcome)));
-    rp_json_set(&object, "reason", text_or_null(tuned->reason));
-    rp_json_set(&object, "samples", json_integer((json_int_t)tuned->sample_count));
-    rp_json_set(&object, "phase", json_string(tuned->phase));
-    rp_json_set(&object, "at_ms", clock_ms(tuned->at_ms));
+    json_set(&object, "evaluation", json_integer((json_int_t)evaluation));
+    json_set(&object, "parameters", search_parameters(space, tuned->config));
+    json_set(&object, "runtime_ms", ok ? json_real(tuned->runtime_ms) : json_null());
+    json_set(&object, "outcome", json_string(rp_evaluation_outcome_word(tuned->outcome)));
+    json_set(&object, "reason", text_or_null(tuned->reason));
+    json_set(&object, "samples", json_integer((json_int_t)tuned->sample_count));
+    json_set(&object, "phase", json_string(tuned->phase));
+    json_set(&object, "at_ms", clock_ms(tuned->at_ms));
     return object;
 }
 
@@ -212,7 +212,7 @@ static json_t *history_json(const struct rp_space *space, const struct rp_search
     json_t *array = json_array();
 
     for (size_t i = 0; i < result->tuned_count; i++)
-        rp_json_append(&array, tuned_json(space, &result->tuned[i], i + 1));
+        json_append(&array, tuned_json(space, &result->tuned[i], i + 1));
     return array;
 }
 
@@ -224,8 +224,8 @@ static json_t *failures_json(const struct rp_search_result *result)
     for (size_t i = 0; i < result->tuned_count; i++)
         counts[result->tuned[i].outcome]++;
     for (int i = RP_EVALUATION_OK + 1; i <= RP_EVALUATION_NO_TIME; i++)
-        rp_json_set(&object, rp_evaluation_outcome_word((enum rp_evaluation_outcome)i),
-                    json_integer((json_int_t)counts[i]));
+        json_set(&object, rp_evaluation_outcome_word((enum rp_evaluation_outcome)i),
+                 json_integer((json_int_t)counts[i]));
     return object;
 }
 
@@ -233,11 +233,11 @@ static json_t *drift_json(const struct rp_search_result *result)
 {
     json_t *object = json_object();
 
-    rp_json_set(&object, "checks", json_integer((json_int_t)result->drift_checks));
-    rp_json_set(&object, "largest_change", json_real(result->drift));
-    rp_json_set(&object, "more_than_noise", json_boolean(result->drifted));
-    rp_json_set(&object, "failed", json_integer((json_int_t)result->drift_failures));
-    rp_json_set(&object, "reason", text_or_null(result->drift_reason));
+    json_set(&object, "checks", json_integer((json_int_t)result->drift_checks));
+    json_set(&object, "largest_change", json_real(result->drift));
+    json_set(&object, "more_than_noise", json_boolean(result->drifted));
+    json_set(&object, "failed", json_integer((json_int_t)result->drift_failures));
+    json_set(&object, "reason", text_or_null(result->drift_reason));
     return object;
 }
 
@@ -260,33 +260,33 @@ json_t *rp_search_json(const struct rp_search_options *options, const struct rp_
     const struct rp_space *space = options->space;
     json_t *root = json_object();
 
-    rp_json_set(&root, "schema_version", json_string("1.0"));
-    rp_json_set(&root, "space", text_or_null(about->name));
-    rp_json_set(&root, "command", text_or_null(about->command));
-    rp_json_set(&root, "objective", json_string(about->objective));
-    rp_json_set(&root, "device", json_string(runner->device.kind));
-    rp_json_set(&root, "device_name", text_or_null(runner->device.name));
-    rp_json_set(&root, "timing", text_or_null(runner->device.timing));
-    rp_json_set(&root, "rocm", text_or_null(runner->device.rocm));
-    rp_json_set(&root, "strategy", json_string(options->strategy->name));
-    rp_json_set(&root, "seed", json_integer((json_int_t)options->seed));
-    rp_json_set(&root, "workers", json_integer(runner->workers));
-    rp_json_set(&root, "search_space_size", json_integer((json_int_t)space->count));
-    rp_json_set(&root, "max_configs", json_integer((json_int_t)result->most));
-    rp_json_set(&root, "evaluated_configs", json_integer((json_int_t)result->tuned_count));
-    rp_json_set(&root, "ended_by", json_string(end_name(result->end)));
-    rp_json_set(&root, "best_config", best_json(space, result));
-    rp_json_set(&root, "confirmed", json_boolean(result->confirmed || runner->exact));
-    rp_json_set(&root, "ties", finalists_json(space, result, true));
-    rp_json_set(&root, "finalists", finalists_json(space, result, false));
-    rp_json_set(&root, "failed_again", lost_json(space, result));
-    rp_json_set(&root, "model", model_json(&result->model));
-    rp_json_set(&root, "warning",
-                result->model.low ? json_string("low_model_confidence") : json_null());
-    rp_json_set(&root, "phases", phases_json(result));
-    rp_json_set(&root, "failures", failures_json(result));
-    rp_json_set(&root, "drift", drift_json(result));
-    rp_json_set(&root, "history", history_json(space, result));
+    json_set(&root, "schema_version", json_string("1.0"));
+    json_set(&root, "space", text_or_null(about->name));
+    json_set(&root, "command", text_or_null(about->command));
+    json_set(&root, "objective", json_string(about->objective));
+    json_set(&root, "device", json_string(runner->device.kind));
+    json_set(&root, "device_name", text_or_null(runner->device.name));
+    json_set(&root, "timing", text_or_null(runner->device.timing));
+    json_set(&root, "rocm", text_or_null(runner->device.rocm));
+    json_set(&root, "strategy", json_string(options->strategy->name));
+    json_set(&root, "seed", json_integer((json_int_t)options->seed));
+    json_set(&root, "workers", json_integer(runner->workers));
+    json_set(&root, "search_space_size", json_integer((json_int_t)space->count));
+    json_set(&root, "max_configs", json_integer((json_int_t)result->most));
+    json_set(&root, "evaluated_configs", json_integer((json_int_t)result->tuned_count));
+    json_set(&root, "ended_by", json_string(end_name(result->end)));
+    json_set(&root, "best_config", best_json(space, result));
+    json_set(&root, "confirmed", json_boolean(result->confirmed || runner->exact));
+    json_set(&root, "ties", finalists_json(space, result, true));
+    json_set(&root, "finalists", finalists_json(space, result, false));
+    json_set(&root, "failed_again", lost_json(space, result));
+    json_set(&root, "model", model_json(&result->model));
+    json_set(&root, "warning",
+             result->model.low ? json_string("low_model_confidence") : json_null());
+    json_set(&root, "phases", phases_json(result));
+    json_set(&root, "failures", failures_json(result));
+    json_set(&root, "drift", drift_json(result));
+    json_set(&root, "history", history_json(space, result));
     return root;
 }
 
@@ -581,14 +581,14 @@ static json_t *times(const struct rp_fair_t4_result *result)
     json_t *object = json_object(), *runtimes = json_array();
 
     for (size_t i = 0; i < result->sample_count; i++)
-        rp_json_append(&runtimes, json_real(result->samples_ms[i]));
-    rp_json_set(&object, "compilation_time", results_t4_known(result->compile_ms));
-    rp_json_set(&object, "compilation", results_t4_known(result->compile_ms));
-    rp_json_set(&object, "benchmark", results_t4_known(result->bench_ms));
-    rp_json_set(&object, "framework", results_t4_known(result->framework_ms));
-    rp_json_set(&object, "search_algorithm", results_t4_known(result->search_ms));
-    rp_json_set(&object, "validation", results_t4_known(result->check_ms));
-    rp_json_set(&object, "runtimes", runtimes);
+        json_append(&runtimes, json_real(result->samples_ms[i]));
+    json_set(&object, "compilation_time", results_t4_known(result->compile_ms));
+    json_set(&object, "compilation", results_t4_known(result->compile_ms));
+    json_set(&object, "benchmark", results_t4_known(result->bench_ms));
+    json_set(&object, "framework", results_t4_known(result->framework_ms));
+    json_set(&object, "search_algorithm", results_t4_known(result->search_ms));
+    json_set(&object, "validation", results_t4_known(result->check_ms));
+    json_set(&object, "runtimes", runtimes);
     return object;
 }
 
@@ -598,17 +598,17 @@ static json_t *result_json(const struct rp_space *space, const struct rp_fair_t4
     json_t *object = json_object();
 
     if (result->timestamp)
-        rp_json_set(&object, "timestamp", json_string(result->timestamp));
-    rp_json_set(&object, "configuration", rp_search_parameters(space, result->config));
-    rp_json_set(&object, "times", times(result));
-    rp_json_set(&object, "invalidity", json_string(validities[result->validity].invalidity));
-    rp_json_set(&object, "correctness", json_integer(result->validity != RP_T4_CORRECTNESS));
-    rp_json_set(&object, "measurements",
-                json_pack("[{s:s,s:o,s:s}]", "name", "time", "value",
-                          correct ? json_real(result->runtime_ms)
-                                  : json_string(validities[result->validity].value),
-                          "unit", "ms"));
-    rp_json_set(&object, "objectives", json_pack("[s]", "time"));
+        json_set(&object, "timestamp", json_string(result->timestamp));
+    json_set(&object, "configuration", search_parameters(space, result->config));
+    json_set(&object, "times", times(result));
+    json_set(&object, "invalidity", json_string(validities[result->validity].invalidity));
+    json_set(&object, "correctness", json_integer(result->validity != RP_T4_CORRECTNESS));
+    json_set(&object, "measurements",
+             json_pack("[{s:s,s:o,s:s}]", "name", "time", "value",
+                       correct ? json_real(result->runtime_ms)
+                               : json_string(validities[result->validity].value),
+                       "unit", "ms"));
+    json_set(&object, "objectives", json_pack("[s]", "time"));
     return object;
 }
 
@@ -616,21 +616,21 @@ static json_t *result_json(const struct rp_space *space, const struct rp_fair_t4
  * @param ret JSON, owned by the caller
  * @return 0; RP_BAD_INPUT: a number is not finite
  */
-static int rp_fair_t4_text(const struct rp_space *space, const struct rp_fair_t4_result *results,
-                           size_t count, const struct rp_fair_t4_source *source, char **ret,
-                           struct rp_err *err)
+static int fair_t4_text(const struct rp_space *space, const struct rp_fair_t4_result *results,
+                        size_t count, const struct rp_fair_t4_source *source, char **ret,
+                        struct rp_err *err)
 {
     json_t *root = json_object(), *list = json_array();
 
     for (size_t i = 0; i < count; i++)
-        rp_json_append(&list, result_json(space, &results[i]));
-    rp_json_set(&root, "schema_version", json_string("1.0.0"));
-    rp_json_set(&root, "metadata",
-                json_pack("{s:s,s:o,s:o,s:s}", "timeunit", "milliseconds", "name",
-                          rp_journal_string(source->name, strlen(source->name)), "device",
-                          rp_journal_string(source->device, strlen(source->device)), "tool",
-                          "rocm-perf autotune"));
-    rp_json_set(&root, "results", list);
+        json_append(&list, result_json(space, &results[i]));
+    json_set(&root, "schema_version", json_string("1.0.0"));
+    json_set(&root, "metadata",
+             json_pack("{s:s,s:o,s:o,s:s}", "timeunit", "milliseconds", "name",
+                       rp_journal_string(source->name, strlen(source->name)), "device",
+                       rp_journal_string(source->device, strlen(source->device)), "tool",
+                       "rocm-perf autotune"));
+    json_set(&root, "results", list);
     *ret = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
     json_decref(root);
     return *ret ? 0 : rp_fail(err, RP_BAD_INPUT, "a result that JSON cannot hold");
@@ -642,7 +642,7 @@ int rp_fair_t4_write(const char *path, const struct rp_space *space,
 {
     rp_autofree char *text = NULL;
 
-    if (rp_fair_t4_text(space, results, count, source, &text, err) < 0)
+    if (fair_t4_text(space, results, count, source, &text, err) < 0)
         return rp_wrap(err, "T4 results %s", path);
     return rp_write_output(path, text, strlen(text), err);
 }

@@ -55,7 +55,7 @@ void rp_space_free(struct rp_space *space)
 /* --- values ----------------------------------------------------------------------------------- */
 
 /** Values are the same if both kind and value are: 1, 1.0 and true are three values. */
-static bool rp_value_same(const struct rp_value *a, const struct rp_value *b)
+static bool value_same(const struct rp_value *a, const struct rp_value *b)
 {
     if (a->kind != b->kind)
         return false;
@@ -120,7 +120,7 @@ int rp_space_parameter(const struct rp_space *space, const char *name)
 int rp_parameter_value(const struct rp_parameter *parameter, const struct rp_value *value)
 {
     for (size_t i = 0; i < parameter->count; i++)
-        if (rp_value_same(&parameter->values[i], value))
+        if (value_same(&parameter->values[i], value))
             return (int)i;
     return -1;
 }
@@ -387,10 +387,10 @@ struct seen {
 
 static int see(struct seen *seen, const struct rp_value *value, struct rp_err *err)
 {
-    if (seen->last < seen->count && rp_value_same(&seen->values[seen->last], value))
+    if (seen->last < seen->count && value_same(&seen->values[seen->last], value))
         return 0;
     for (seen->last = 0; seen->last < seen->count; seen->last++)
-        if (rp_value_same(&seen->values[seen->last], value))
+        if (value_same(&seen->values[seen->last], value))
             return 0;
     if (seen->count == RP_MAX_PARAMETER_VALUES)
         return rp_fail(err, RP_BAD_INPUT, "more than %d values", RP_MAX_PARAMETER_VALUES);

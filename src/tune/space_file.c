@@ -17,7 +17,7 @@
 /* Lists of values may be as Python writes them, which T1 has: [1, 2] + list(range(8, 65, 8)), [2**i
  * for i in range(6) if i != 3]. */
 
-/** Initialise it with zeros, and release it with rp_value_list_free. */
+/** Initialise it with zeros, and release it with value_list_free. */
 struct rp_value_list {
     struct rp_value *list;
     size_t count;
@@ -39,7 +39,7 @@ static int fail_here(struct parser *p, const char *what)
     return rp_fail(p->err, RP_BAD_INPUT, "column %zu: %s", p->at + 1, what);
 }
 
-static void rp_value_list_free(struct rp_value_list *values)
+static void value_list_free(struct rp_value_list *values)
 {
     for (size_t i = 0; i < values->count; i++)
         if (values->list[i].kind == RP_VALUE_TEXT)
@@ -221,7 +221,7 @@ static int parse_range(struct parser *p, struct rp_value_list *to)
 /** Parses what follows "for": NAME in VALUES. The space has NAME alone. */
 static int parse_loop(struct parser *p, struct rp_space *names)
 {
-    rp_cleanup(rp_value_list_free) struct rp_value_list values = {0};
+    rp_cleanup(value_list_free) struct rp_value_list values = {0};
     rp_autofree char *name = NULL;
     size_t bytes = 0;
     int rc;
@@ -333,7 +333,7 @@ static int parse_sum(struct parser *p, struct rp_value_list *to)
 }
 
 /** @return 0; RP_BAD_INPUT: something else, or more than RP_MAX_PARAMETER_VALUES; RP_ENVIRONMENT */
-static int rp_values_parse(const char *text, struct rp_value_list *ret, struct rp_err *err)
+static int values_parse(const char *text, struct rp_value_list *ret, struct rp_err *err)
 {
     struct parser p = {.text = text, .err = err};
     struct rp_value_list values = {0};
@@ -343,7 +343,7 @@ static int rp_values_parse(const char *text, struct rp_value_list *ret, struct r
     if (rc == 0 && p.text[p.at])
         rc = fail_here(&p, "what stands here is not known");
     if (rc < 0) {
-        rp_value_list_free(&values);
+        value_list_free(&values);
         return rc;
     }
     *ret = values;
@@ -352,7 +352,7 @@ static int rp_values_parse(const char *text, struct rp_value_list *ret, struct r
 
 /** Writes a value so that it can be read back.
  * @return false: a text has a character that cannot be written */
-static bool rp_value_python(const struct rp_value *value, struct rp_buf *to)
+static bool value_python(const struct rp_value *value, struct rp_buf *to)
 {
     if (value->kind == RP_VALUE_BOOLEAN) {
         rp_buf_puts(to, value->boolean ? "True" : "False");
@@ -379,7 +379,7 @@ static bool rp_value_python(const struct rp_value *value, struct rp_buf *to)
 
 /* --- spaces ----------------------------------------------------------------------------------- */
 
-static bool rp_fair_t1_is(const json_t *root)
+static bool fair_t1_is(const json_t *root)
 {
     return json_is_object(json_object_get(root, "ConfigurationSpace"));
 }
@@ -392,22 +392,22 @@ static int t1_read_values(const json_t *json, struct rp_value_list *ret, struct 
     rp_autobuf text = {0};
 
     if (json_is_string(json))
-        return rp_values_parse(json_string_value(json), ret, err);
+        return values_parse(json_string_value(json), ret, err);
     rp_buf_puts(&text, "[");
     for (size_t i = 0; i < json_array_size(json); i++) {
         struct rp_value value;
 
-        if (!rp_json_value(json_array_get(json, i), &value) || !rp_value_python(&value, &text))
+        if (!rp_json_value(json_array_get(json, i), &value) || !value_python(&value, &text))
             return rp_fail(err, RP_BAD_INPUT, "value %zu is neither a number nor a text", i + 1);
         rp_buf_puts(&text, ",");
     }
     rp_buf_puts(&text, "]");
-    return rp_values_parse(rp_buf_text(&text), ret, err);
+    return values_parse(rp_buf_text(&text), ret, err);
 }
 
 static int read_parameter(const json_t *json, struct rp_space *space, struct rp_err *err)
 {
-    rp_cleanup(rp_value_list_free) struct rp_value_list values = {0};
+    rp_cleanup(value_list_free) struct rp_value_list values = {0};
     const char *name = json_string_value(json_object_get(json, "Name"));
 
     if (!name)
@@ -423,8 +423,8 @@ static int read_parameter(const json_t *json, struct rp_space *space, struct rp_
  * Adds parameters to space and constraints to rules. The caller enumerates configurations.
  * @return 0; RP_BAD_INPUT; RP_ENVIRONMENT
  */
-static int rp_fair_t1_read(const json_t *root, struct rp_space *space, struct rp_rules *rules,
-                           struct rp_err *err)
+static int fair_t1_read(const json_t *root, struct rp_space *space, struct rp_rules *rules,
+                        struct rp_err *err)
 {
     const json_t *of = json_object_get(root, "ConfigurationSpace");
     const json_t *parameters = json_object_get(of, "TuningParameters");
@@ -556,7 +556,7 @@ static json_t *parameter_json(const struct rp_parameter *parameter, struct rp_er
     }
     for (size_t i = 0; i < parameter->count; i++) {
         rp_buf_puts(&values, i ? ", " : "[");
-        if (!rp_value_python(&parameter->values[i], &values)) {
+        if (!value_python(&parameter->values[i], &values)) {
             rp_fail(err, RP_BAD_INPUT, "parameter %.60s: a control character in a value",
                     parameter->name);
             return NULL;
@@ -609,7 +609,7 @@ static int add_when(json_t *conditions, const struct rp_space *space,
     if ((rc = put_expression(condition->when->text, &when, err)) < 0)
         return rc;
     rp_buf_puts(&when, ")");
-    if (!rp_value_python(&parameter->values[condition->otherwise], &otherwise))
+    if (!value_python(&parameter->values[condition->otherwise], &otherwise))
         return rp_fail(err, RP_BAD_INPUT, "parameter %.60s: a control character in a value",
                        parameter->name);
     if ((rc = put_name(parameter->name, strlen(parameter->name), &text, err)) < 0)
@@ -686,7 +686,7 @@ static int check(const json_t *root, const struct rp_space *space, struct rp_err
     rp_cleanup(rp_rules_free) struct rp_rules rules = {0};
     int rc;
 
-    if ((rc = rp_fair_t1_read(root, again, &rules, err)) < 0 ||
+    if ((rc = fair_t1_read(root, again, &rules, err)) < 0 ||
         (rc = rp_enumerate(&rules, again, NULL, NULL, err)) < 0)
         return rc;
     for (size_t i = 0; rc == 0 && i < space->count; i++)
@@ -1031,8 +1031,8 @@ static int read_rules(const json_t *root, struct rp_space *space, struct rp_rule
                                         "description", "$schema",     NULL};
     const json_t *parameters = json_object_get(root, "parameters");
 
-    if (rp_fair_t1_is(root))
-        return rp_fair_t1_read(root, space, rules, err);
+    if (fair_t1_is(root))
+        return fair_t1_read(root, space, rules, err);
     if (!json_is_object(parameters) && json_object_get(root, "constraints"))
         return rp_fail(err, RP_BAD_INPUT,
                        "\"constraints\" needs \"parameters\": {\"NAME\": [values]}");
@@ -1062,9 +1062,9 @@ static int read_root(const json_t *root, struct rp_space *space, struct rp_rules
 }
 
 /** Does the same as its reader, from text in memory. */
-static int rp_space_parse(const char *text, size_t bytes, struct rp_buf *notes,
-                          const struct rp_enumerate_watch *watch, struct rp_space **ret,
-                          struct rp_rules *ret_rules, struct rp_err *err)
+static int space_parse(const char *text, size_t bytes, struct rp_buf *notes,
+                       const struct rp_enumerate_watch *watch, struct rp_space **ret,
+                       struct rp_rules *ret_rules, struct rp_err *err)
 {
     rp_cleanup(rp_rules_free) struct rp_rules rules = {0};
     struct rp_space *space;
@@ -1092,7 +1092,7 @@ int rp_space_read(const char *path, struct rp_buf *notes, const struct rp_enumer
     rp_autobuf text = {0};
 
     if (rp_json_read_file(path, &text, err) < 0 ||
-        rp_space_parse(rp_buf_text(&text), text.len, notes, watch, ret, ret_rules, err) < 0)
+        space_parse(rp_buf_text(&text), text.len, notes, watch, ret, ret_rules, err) < 0)
         return rp_wrap(err, "search space %s", path);
     return 0;
 }

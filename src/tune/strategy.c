@@ -127,14 +127,14 @@ texts: /* Texts have a distance of one. */
     return places;
 }
 
-static void rp_fill_in_free(struct rp_fill_in *filling)
+static void fill_in_free(struct rp_fill_in *filling)
 {
     for (size_t i = 0; i < filling->space->parameter_count; i++)
         free(filling->places[i]);
     free(filling->places);
 }
 
-static struct rp_fill_in rp_fill_in_new(const struct rp_space *space)
+static struct rp_fill_in fill_in_new(const struct rp_space *space)
 {
     struct rp_fill_in filling = {.space = space};
 
@@ -153,7 +153,7 @@ static double fill_in_place(const struct rp_fill_in *filling, size_t config, siz
 }
 
 /** Adds up the distances of all parameters; a text is as far from another one as possible. */
-static double rp_fill_in_distance(const struct rp_fill_in *filling, size_t a, size_t b)
+static double fill_in_distance(const struct rp_fill_in *filling, size_t a, size_t b)
 {
     double sum = 0;
 
@@ -190,8 +190,8 @@ int64_t rp_fill_in_random(const struct rp_space *space, const uint8_t *taken,
  * @param taken one byte per configuration; those that are not 0 are not drawn
  * @return -1: none is free
  */
-static int64_t rp_fill_in_farthest(const struct rp_fill_in *filling, const uint8_t *taken,
-                                   const uint32_t *chosen, size_t count, struct rp_random *random)
+static int64_t fill_in_farthest(const struct rp_fill_in *filling, const uint8_t *taken,
+                                const uint32_t *chosen, size_t count, struct rp_random *random)
 {
     double farthest = -1;
     int64_t best = -1;
@@ -201,7 +201,7 @@ static int64_t rp_fill_in_farthest(const struct rp_fill_in *filling, const uint8
         double nearest = 1e300;
 
         for (size_t j = 0; config >= 0 && j < count; j++) {
-            const double distance = rp_fill_in_distance(filling, (size_t)config, chosen[j]);
+            const double distance = fill_in_distance(filling, (size_t)config, chosen[j]);
 
             nearest = distance < nearest ? distance : nearest;
         }
@@ -348,7 +348,7 @@ static void close_portfolio(void *state)
     struct portfolio *p = state;
 
     rp_features_free(&p->features);
-    rp_fill_in_free(&p->filling);
+    fill_in_free(&p->filling);
     rp_model_free(&p->model);
     rp_vec_free(&p->neighbours);
     free(p->origins);
@@ -368,7 +368,7 @@ static void *open_portfolio(const struct rp_space *space, const struct rp_strate
                             .options = *options,
                             .random = rp_random_new(options->seed),
                             .features = rp_features_new(space),
-                            .filling = rp_fill_in_new(space),
+                            .filling = fill_in_new(space),
                             .origins = rp_alloc_zero(space->count + 1, 1),
                             .told_as = rp_alloc_zero(space->count + 1, sizeof *p->told_as),
                             .asked = rp_alloc((space->count + 1) * sizeof *p->asked),
@@ -596,8 +596,8 @@ static int64_t ask(void *state)
     if (next < 0) {
         origin = p->has_model ? MODEL : SEED;
         next = p->has_model ? rp_fill_in_random(p->space, p->origins, &p->random)
-                            : rp_fill_in_farthest(&p->filling, p->origins, p->asked, p->asked_count,
-                                                  &p->random);
+                            : fill_in_farthest(&p->filling, p->origins, p->asked, p->asked_count,
+                                               &p->random);
     }
     if (next < 0)
         return RP_ASK_NONE_LEFT;

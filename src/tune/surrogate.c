@@ -281,8 +281,8 @@ static size_t place(const struct rp_space *space, const uint16_t *row, size_t pa
 }
 
 /** Computes the configuration's code of each feature. */
-static void rp_features_of(const struct rp_space_features *features, size_t config,
-                           uint16_t *ret_codes)
+static void features_of(const struct rp_space_features *features, size_t config,
+                        uint16_t *ret_codes)
 {
     const struct rp_space *space = features->space;
     const uint16_t *row = rp_space_row(space, config);
@@ -483,8 +483,8 @@ static void prepare(struct grower *grower, const struct rp_samples *samples, uns
 }
 
 /** @return 0; RP_BAD_INPUT: no sample */
-static int rp_trees_grow(const struct rp_samples *samples, unsigned trees, uint64_t seed,
-                         struct rp_trees *ret, struct rp_err *err)
+static int trees_grow(const struct rp_samples *samples, unsigned trees, uint64_t seed,
+                      struct rp_trees *ret, struct rp_err *err)
 {
     rp_cleanup(free_grower) struct grower grower = {.random = rp_random_new(seed)};
     rp_autofree uint32_t *roots = rp_alloc_zero(trees, sizeof *roots);
@@ -521,8 +521,8 @@ static double walk(const struct rp_tree_node *nodes, uint32_t at, const uint16_t
 
 /** Predicts rows of codes. The variance is that of the trees, divided by their number; NULL: not
  * wanted. It goes tree by tree, so that the nodes of one stay in the cache for all rows. */
-static void rp_trees_predict(const struct rp_trees *trees, const uint16_t *codes, size_t rows,
-                             double *ret_mean, double *ret_variance)
+static void trees_predict(const struct rp_trees *trees, const uint16_t *codes, size_t rows,
+                          double *ret_mean, double *ret_variance)
 {
     memset(ret_mean, 0, rows * sizeof *ret_mean);
     if (ret_variance)
@@ -596,7 +596,7 @@ static void collect(const struct rp_space_features *features,
         for (size_t i = 0; i < count; i++) {
             if ((observations[i].told == RP_REPORTED_FAILED) != failed)
                 continue;
-            rp_features_of(features, observations[i].config, to->codes + row * features->count);
+            features_of(features, observations[i].config, to->codes + row * features->count);
             to->times[row] = observations[i].log_ms;
             to->successes[row++] = !failed;
         }
@@ -627,11 +627,11 @@ int rp_model_fit(const struct rp_space_features *features,
                                   .count = learned.timed,
                                   .features = features->count};
     model.has_failures = learned.timed < count;
-    rc = rp_trees_grow(&samples, TIME_TREES, seed, &model.time, err);
+    rc = trees_grow(&samples, TIME_TREES, seed, &model.time, err);
     samples.values = learned.successes;
     samples.count = count;
     if (rc == 0 && model.has_failures)
-        rc = rp_trees_grow(&samples, SUCCESS_TREES, ~seed, &model.success, err);
+        rc = trees_grow(&samples, SUCCESS_TREES, ~seed, &model.success, err);
     if (rc < 0)
         return rc;
     *ret = model;
@@ -654,10 +654,10 @@ static void predict_block(const struct rp_model *model, const uint32_t *configs,
     double mean[RP_MODEL_BLOCK], variance[RP_MODEL_BLOCK], success[RP_MODEL_BLOCK];
 
     for (size_t i = 0; i < count; i++)
-        rp_features_of(model->features, configs[i], codes + i * model->features->count);
-    rp_trees_predict(&model->time, codes, count, mean, variance);
+        features_of(model->features, configs[i], codes + i * model->features->count);
+    trees_predict(&model->time, codes, count, mean, variance);
     if (model->has_failures)
-        rp_trees_predict(&model->success, codes, count, success, NULL);
+        trees_predict(&model->success, codes, count, success, NULL);
     for (size_t i = 0; i < count; i++)
         ret[i] = (struct rp_prediction){.mean = mean[i],
                                         .sd = sqrt(variance[i] + model_noise * model_noise),
@@ -755,16 +755,16 @@ static int predict_fold(struct check *c, size_t fold, uint64_t seed, struct rp_e
     for (size_t i = 0; i < c->count; i++) {
         if (i % FOLDS == fold)
             continue;
-        rp_features_of(c->features, c->configs[i], c->codes + samples.count * width);
+        features_of(c->features, c->configs[i], c->codes + samples.count * width);
         c->values[samples.count++] = c->measured[i];
     }
-    if (rp_trees_grow(&samples, TREES, seed + fold, &trees, err) < 0)
+    if (trees_grow(&samples, TREES, seed + fold, &trees, err) < 0)
         return -(int)err->code;
     for (size_t i = fold; i < c->count; i += FOLDS) {
         double variance;
 
-        rp_features_of(c->features, c->configs[i], c->codes);
-        rp_trees_predict(&trees, c->codes, 1, &c->predicted[i], &variance);
+        features_of(c->features, c->configs[i], c->codes);
+        trees_predict(&trees, c->codes, 1, &c->predicted[i], &variance);
         c->sd[i] = sqrt(variance + noise * noise);
     }
     rp_trees_free(&trees);

@@ -35,7 +35,7 @@
 /* --- writing ---------------------------------------------------------------------------------- */
 
 /** Makes a string, or {"base16": "61ff"} for bytes that are not UTF-8. */
-static json_t *rp_json_of_text(const char *text)
+static json_t *json_of_text(const char *text)
 {
     json_t *string = json_string(text); /* It is NULL for bytes that are not UTF-8. */
     rp_autobuf digits = {0};
@@ -48,31 +48,31 @@ static json_t *rp_json_of_text(const char *text)
 }
 
 /** Makes [text, ...]. */
-static json_t *rp_json_of_words(char *const *words)
+static json_t *json_of_words(char *const *words)
 {
     json_t *list = json_array();
 
     for (; *words; words++)
-        json_array_append_new(list, rp_json_of_text(*words));
+        json_array_append_new(list, json_of_text(*words));
     return list;
 }
 
 /** Makes [[name, text or null], ...]. It accepts NULL. */
-static json_t *rp_json_of_variables(const struct rp_env_change *variables)
+static json_t *json_of_variables(const struct rp_env_change *variables)
 {
     json_t *list = json_array();
 
     for (; variables && variables->name; variables++) {
-        json_t *value = variables->value ? rp_json_of_text(variables->value) : json_null();
+        json_t *value = variables->value ? json_of_text(variables->value) : json_null();
 
-        json_array_append_new(list, json_pack("[o, o]", rp_json_of_text(variables->name), value));
+        json_array_append_new(list, json_pack("[o, o]", json_of_text(variables->name), value));
     }
     return list;
 }
 
 /** Appends the value and a newline, and takes the value over.
  * @param value NULL: a number in it is not finite */
-static int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *err)
+static int json_write_line(json_t *value, struct rp_buf *to, struct rp_err *err)
 {
     rp_autofree char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
 
@@ -88,7 +88,7 @@ static int rp_json_write_line(json_t *value, struct rp_buf *to, struct rp_err *e
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /** @return the object in the line; NULL with a message: it is none */
-static json_t *rp_json_read_line(const char *line, size_t bytes, struct rp_err *err)
+static json_t *json_read_line(const char *line, size_t bytes, struct rp_err *err)
 {
     json_error_t why;
     json_t *value = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &why);
@@ -139,8 +139,8 @@ static char *text_of(const json_t *value)
 
 /** @param ret owned by the caller; NULL when it is null or absent, which is an error if it is
  * needed */
-static int rp_json_take_text(const json_t *object, const char *key, bool needed, char **ret,
-                             struct rp_err *err)
+static int json_take_text(const json_t *object, const char *key, bool needed, char **ret,
+                          struct rp_err *err)
 {
     const json_t *value = json_object_get(object, key);
     char *text;
@@ -164,8 +164,8 @@ static void free_words(char **words)
 }
 
 /** @param ret owned by the caller, NULL-terminated, at least one word; NULL when it is absent */
-static int rp_json_take_words(const json_t *object, const char *key, bool needed, char ***ret,
-                              struct rp_err *err)
+static int json_take_words(const json_t *object, const char *key, bool needed, char ***ret,
+                           struct rp_err *err)
 {
     const json_t *list = json_object_get(object, key);
     const size_t count = json_array_size(list);
@@ -208,8 +208,8 @@ static bool take_variable(const json_t *pair, struct rp_env_change *to)
 }
 
 /** @param ret owned by the caller, terminated by a NULL name; NULL when it is absent */
-static int rp_json_take_variables(const json_t *object, const char *key, struct rp_env_change **ret,
-                                  struct rp_err *err)
+static int json_take_variables(const json_t *object, const char *key, struct rp_env_change **ret,
+                               struct rp_err *err)
 {
     const json_t *list = json_object_get(object, key);
     const size_t count = json_array_size(list);
@@ -231,8 +231,8 @@ static int rp_json_take_variables(const json_t *object, const char *key, struct 
     return 0;
 }
 
-static int rp_json_take_integer(const json_t *object, const char *key, int64_t least, int64_t most,
-                                int64_t *ret, struct rp_err *err)
+static int json_take_integer(const json_t *object, const char *key, int64_t least, int64_t most,
+                             int64_t *ret, struct rp_err *err)
 {
     const json_t *value = json_object_get(object, key);
     const int64_t integer = json_integer_value(value);
@@ -245,7 +245,7 @@ static int rp_json_take_integer(const json_t *object, const char *key, int64_t l
     return 0;
 }
 
-static int rp_json_take_bool(const json_t *object, const char *key, bool *ret, struct rp_err *err)
+static int json_take_bool(const json_t *object, const char *key, bool *ret, struct rp_err *err)
 {
     const json_t *value = json_object_get(object, key);
 
@@ -288,15 +288,15 @@ static int set(json_t *object, const char *key, json_t *value)
 
 static int set_text(json_t *object, const char *key, const char *text)
 {
-    return text ? set(object, key, rp_json_of_text(text)) : 0;
+    return text ? set(object, key, json_of_text(text)) : 0;
 }
 
 static int set_build(json_t *object, const struct rp_evaluation_request *r)
 {
     if (!r->build.argv)
         return 0;
-    return set(object, "build", rp_json_of_words(r->build.argv)) |
-           set(object, "build_environment", rp_json_of_variables(r->build.env)) |
+    return set(object, "build", json_of_words(r->build.argv)) |
+           set(object, "build_environment", json_of_variables(r->build.env)) |
            set_text(object, "build_output", r->build_output) |
            set(object, "build_timeout_ns", json_integer(r->build_timeout_ns));
 }
@@ -316,8 +316,8 @@ int rp_evaluation_request_write(const struct rp_evaluation_request *r, struct rp
 {
     json_t *object = json_object();
     const int failed = set(object, "id", json_integer((json_int_t)r->id)) |
-                       set(object, "command", rp_json_of_words(r->command.argv)) |
-                       set(object, "environment", rp_json_of_variables(r->command.env)) |
+                       set(object, "command", json_of_words(r->command.argv)) |
+                       set(object, "environment", json_of_variables(r->command.env)) |
                        set_build(object, r) | set_objective(object, r) |
                        set_text(object, "check", r->check) | set_text(object, "input", r->input) |
                        set(object, "timeout_ns", json_integer(r->timeout_ns)) |
@@ -330,7 +330,7 @@ int rp_evaluation_request_write(const struct rp_evaluation_request *r, struct rp
         json_decref(object);
         object = NULL;
     }
-    return rp_json_write_line(object, to, err);
+    return json_write_line(object, to, err);
 }
 
 /** Finds the number of a word in a list. */
@@ -349,18 +349,17 @@ static int take_word(const json_t *object, const char *key, const char *const *w
 
 static int take_build(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
 {
-    int rc = rp_json_take_words(object, "build", false, &r->build.argv, err);
+    int rc = json_take_words(object, "build", false, &r->build.argv, err);
 
     if (rc < 0 || !r->build.argv)
         return rc;
-    rc = rp_json_take_variables(object, "build_environment", &r->build.env, err);
+    rc = json_take_variables(object, "build_environment", &r->build.env, err);
     if (rc == 0)
-        rc = rp_json_take_text(object, "build_output", true, &r->build_output, err);
+        rc = json_take_text(object, "build_output", true, &r->build_output, err);
     if (rc == 0 && r->build_output[0] != '/')
         rc = rp_fail(err, RP_BAD_INPUT, "\"build_output\" is not an absolute path");
     if (rc == 0)
-        rc = rp_json_take_integer(object, "build_timeout_ns", 1, INT64_MAX, &r->build_timeout_ns,
-                                  err);
+        rc = json_take_integer(object, "build_timeout_ns", 1, INT64_MAX, &r->build_timeout_ns, err);
     return rc;
 }
 
@@ -375,31 +374,31 @@ static int take_objective(const json_t *object, struct rp_evaluation_request *r,
     r->unit_ns = json_number_value(json_object_get(object, "unit_ns"));
     if (!(r->unit_ns > 0) || !isfinite(r->unit_ns))
         return rp_fail(err, RP_BAD_INPUT, "\"unit_ns\" is not a number above 0");
-    return rp_json_take_text(object, "pattern", true, &r->pattern, err);
+    return json_take_text(object, "pattern", true, &r->pattern, err);
 }
 
 /** Reads 0 where the key is absent. */
 static int take_optional_ns(const json_t *object, const char *key, int64_t *ret, struct rp_err *err)
 {
     *ret = 0;
-    return json_object_get(object, key) ? rp_json_take_integer(object, key, 0, INT64_MAX, ret, err)
+    return json_object_get(object, key) ? json_take_integer(object, key, 0, INT64_MAX, ret, err)
                                         : 0;
 }
 
 static int take_limits(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
 {
     int64_t memory_bytes = 0, warmups = 0, samples = 0;
-    int rc = rp_json_take_integer(object, "timeout_ns", 1, INT64_MAX, &r->timeout_ns, err);
+    int rc = json_take_integer(object, "timeout_ns", 1, INT64_MAX, &r->timeout_ns, err);
 
     if (rc == 0)
         rc = take_optional_ns(object, "warmup_timeout_ns", &r->warmup_timeout_ns, err);
     if (rc == 0)
-        rc = rp_json_take_integer(object, "memory_bytes", 0, INT64_MAX, &memory_bytes, err);
+        rc = json_take_integer(object, "memory_bytes", 0, INT64_MAX, &memory_bytes, err);
     if (rc == 0)
-        rc = rp_json_take_integer(object, "samples", 1, RP_EVALUATION_MOST_RUNS, &samples, err);
+        rc = json_take_integer(object, "samples", 1, RP_EVALUATION_MOST_RUNS, &samples, err);
     if (rc == 0)
-        rc = rp_json_take_integer(object, "warmups", 0, RP_EVALUATION_MOST_RUNS - samples, &warmups,
-                                  err);
+        rc = json_take_integer(object, "warmups", 0, RP_EVALUATION_MOST_RUNS - samples, &warmups,
+                               err);
     r->memory_bytes = (uint64_t)memory_bytes;
     r->warmups = (unsigned)warmups;
     r->samples = (unsigned)samples;
@@ -409,21 +408,21 @@ static int take_limits(const json_t *object, struct rp_evaluation_request *r, st
 static int take_request(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
 {
     int64_t id = 0;
-    int rc = rp_json_take_integer(object, "id", 0, INT64_MAX, &id, err);
+    int rc = json_take_integer(object, "id", 0, INT64_MAX, &id, err);
 
     r->id = (uint64_t)id;
     if (rc == 0)
-        rc = rp_json_take_words(object, "command", true, &r->command.argv, err);
+        rc = json_take_words(object, "command", true, &r->command.argv, err);
     if (rc == 0)
-        rc = rp_json_take_variables(object, "environment", &r->command.env, err);
+        rc = json_take_variables(object, "environment", &r->command.env, err);
     if (rc == 0)
         rc = take_build(object, r, err);
     if (rc == 0)
         rc = take_objective(object, r, err);
     if (rc == 0)
-        rc = rp_json_take_text(object, "check", false, &r->check, err);
+        rc = json_take_text(object, "check", false, &r->check, err);
     if (rc == 0)
-        rc = rp_json_take_text(object, "input", false, &r->input, err);
+        rc = json_take_text(object, "input", false, &r->input, err);
     if (rc == 0 && r->input && r->input[0] != '/')
         rc = rp_fail(err, RP_BAD_INPUT, "\"input\" is not an absolute path");
     return rc < 0 ? rc : take_limits(object, r, err);
@@ -433,7 +432,7 @@ int rp_evaluation_request_parse(const char *line, size_t bytes, struct rp_evalua
                                 struct rp_err *err)
 {
     struct rp_evaluation_request request = {0};
-    json_t *object = rp_json_read_line(line, bytes, err);
+    json_t *object = json_read_line(line, bytes, err);
     int rc = object ? take_request(object, &request, err) : -RP_BAD_INPUT;
 
     json_decref(object);
@@ -477,7 +476,7 @@ int rp_evaluation_write(const struct rp_evaluation *e, struct rp_buf *to, struct
         json_decref(object);
         object = NULL;
     }
-    return rp_json_write_line(object, to, err);
+    return json_write_line(object, to, err);
 }
 
 static int take_runtimes(const json_t *object, struct rp_evaluation *e, struct rp_err *err)
@@ -500,14 +499,14 @@ static int take_runtimes(const json_t *object, struct rp_evaluation *e, struct r
 
 static int take_times(const json_t *object, struct rp_evaluation *e, struct rp_err *err)
 {
-    int rc = rp_json_take_integer(object, "cap_ns", 0, INT64_MAX, &e->cap_ns, err);
+    int rc = json_take_integer(object, "cap_ns", 0, INT64_MAX, &e->cap_ns, err);
 
     if (rc == 0)
-        rc = rp_json_take_bool(object, "built", &e->built, err);
+        rc = json_take_bool(object, "built", &e->built, err);
     if (rc == 0)
-        rc = rp_json_take_integer(object, "build_ns", 0, INT64_MAX, &e->build_ns, err);
+        rc = json_take_integer(object, "build_ns", 0, INT64_MAX, &e->build_ns, err);
     if (rc == 0)
-        rc = rp_json_take_integer(object, "bench_ns", 0, INT64_MAX, &e->bench_ns, err);
+        rc = json_take_integer(object, "bench_ns", 0, INT64_MAX, &e->bench_ns, err);
     if (rc == 0)
         rc = take_optional_ns(object, "warmup_ns", &e->warmup_ns, err);
     return rc < 0 ? rc : take_runtimes(object, e, err);
@@ -517,16 +516,16 @@ static int take_answer(const json_t *object, struct rp_evaluation *e, struct rp_
 {
     int64_t id = 0, status = 0;
     size_t outcome = 0;
-    int rc = rp_json_take_integer(object, "id", 0, INT64_MAX, &id, err);
+    int rc = json_take_integer(object, "id", 0, INT64_MAX, &id, err);
 
     if (rc == 0)
         rc = take_word(object, "outcome", outcome_words, OUTCOMES, &outcome, err);
     if (rc == 0)
-        rc = rp_json_take_text(object, "reason", outcome != RP_EVALUATION_OK, &e->reason, err);
+        rc = json_take_text(object, "reason", outcome != RP_EVALUATION_OK, &e->reason, err);
     if (rc == 0)
-        rc = rp_json_take_bool(object, "signaled", &e->signaled, err);
+        rc = json_take_bool(object, "signaled", &e->signaled, err);
     if (rc == 0)
-        rc = rp_json_take_integer(object, "status", 0, 255, &status, err);
+        rc = json_take_integer(object, "status", 0, 255, &status, err);
     e->id = (uint64_t)id;
     e->outcome = (enum rp_evaluation_outcome)outcome;
     e->status = (int)status;
@@ -541,7 +540,7 @@ int rp_evaluation_parse(const char *line, size_t bytes, struct rp_evaluation *re
                         struct rp_err *err)
 {
     struct rp_evaluation evaluation = {0};
-    json_t *object = rp_json_read_line(line, bytes, err);
+    json_t *object = json_read_line(line, bytes, err);
     int rc = object ? take_answer(object, &evaluation, err) : -RP_BAD_INPUT;
 
     json_decref(object);
@@ -563,32 +562,32 @@ void rp_worker_hello_free(struct rp_worker_hello *hello)
 
 int rp_worker_hello_write(const struct rp_worker_hello *h, struct rp_buf *to, struct rp_err *err)
 {
-    json_t *object = json_pack(
-        "{s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:I}", "protocol",
-        h->protocol, "version", rp_json_of_text(h->version), "host", rp_json_of_text(h->host),
-        "pid", (json_int_t)h->pid, "device", h->on.software ? "software" : "hardware", "gfx",
-        rp_json_of_text(h->on.gfx), "gpu", rp_json_of_text(h->on.gpu), "compute_units",
-        (json_int_t)h->on.compute_units, "node", (json_int_t)h->on.node, "visible",
-        rp_json_of_text(h->visible), "rocm", rp_json_of_text(h->on.rocm), "timing",
-        rp_json_of_text(h->on.timing), "timing_version", (json_int_t)h->on.timing_version);
+    json_t *object =
+        json_pack("{s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:I, s:I, s:o, s:o, s:o, s:I}", "protocol",
+                  h->protocol, "version", json_of_text(h->version), "host", json_of_text(h->host),
+                  "pid", (json_int_t)h->pid, "device", h->on.software ? "software" : "hardware",
+                  "gfx", json_of_text(h->on.gfx), "gpu", json_of_text(h->on.gpu), "compute_units",
+                  (json_int_t)h->on.compute_units, "node", (json_int_t)h->on.node, "visible",
+                  json_of_text(h->visible), "rocm", json_of_text(h->on.rocm), "timing",
+                  json_of_text(h->on.timing), "timing_version", (json_int_t)h->on.timing_version);
 
-    return rp_json_write_line(object, to, err);
+    return json_write_line(object, to, err);
 }
 
 static int take_numbers(const json_t *object, struct rp_worker_hello *h, struct rp_err *err)
 {
     int64_t protocol = 0, units = 0, version = 0;
-    int rc = rp_json_take_integer(object, "protocol", 1, INT32_MAX, &protocol, err);
+    int rc = json_take_integer(object, "protocol", 1, INT32_MAX, &protocol, err);
 
     if (rc == 0)
-        rc = rp_json_take_integer(object, "pid", 1, INT32_MAX, &h->pid, err);
+        rc = json_take_integer(object, "pid", 1, INT32_MAX, &h->pid, err);
     if (rc == 0)
-        rc = rp_json_take_integer(object, "compute_units", 0, UINT32_MAX, &units, err);
+        rc = json_take_integer(object, "compute_units", 0, UINT32_MAX, &units, err);
     if (rc == 0)
-        rc = rp_json_take_integer(object, "node", -1, UINT32_MAX, &h->on.node, err);
+        rc = json_take_integer(object, "node", -1, UINT32_MAX, &h->on.node, err);
     /* Only our software device has a timing version. */
     if (rc == 0 && json_object_get(object, "timing_version"))
-        rc = rp_json_take_integer(object, "timing_version", 0, UINT32_MAX, &version, err);
+        rc = json_take_integer(object, "timing_version", 0, UINT32_MAX, &version, err);
     h->protocol = (int)protocol;
     h->on.compute_units = (uint32_t)units;
     h->on.timing_version = (uint32_t)version;
@@ -607,7 +606,7 @@ static int take_hello(const json_t *object, struct rp_worker_hello *h, struct rp
     int rc = take_numbers(object, h, err);
 
     for (size_t i = 0; rc == 0 && i < sizeof texts / sizeof *texts; i++)
-        rc = rp_json_take_text(object, texts[i].key, true, texts[i].to, err);
+        rc = json_take_text(object, texts[i].key, true, texts[i].to, err);
     if (rc < 0)
         return rc;
     h->on.software = device && strcmp(device, "software") == 0;
@@ -620,7 +619,7 @@ int rp_worker_hello_parse(const char *line, size_t bytes, struct rp_worker_hello
                           struct rp_err *err)
 {
     struct rp_worker_hello hello = {0};
-    json_t *object = rp_json_read_line(line, bytes, err);
+    json_t *object = json_read_line(line, bytes, err);
     int rc = object ? take_hello(object, &hello, err) : -RP_BAD_INPUT;
 
     json_decref(object);
@@ -634,11 +633,11 @@ int rp_worker_hello_parse(const char *line, size_t bytes, struct rp_worker_hello
 char *rp_worker_fatal_of(const char *line, size_t bytes)
 {
     struct rp_err ignored = RP_ERR_INIT;
-    json_t *object = rp_json_read_line(line, bytes, &ignored);
+    json_t *object = json_read_line(line, bytes, &ignored);
     char *text = NULL;
 
     if (object)
-        rp_json_take_text(object, "fatal", false, &text, &ignored);
+        json_take_text(object, "fatal", false, &text, &ignored);
     json_decref(object);
     return text;
 }
@@ -689,7 +688,7 @@ static bool is_there(const char *path, int fd)
  * Makes a new folder in $TMPDIR, or /tmp. It removes those of workers that were killed.
  * @return 0, RP_ENVIRONMENT
  */
-static int rp_worker_folder_open(struct rp_worker_folder *ret, struct rp_err *err)
+static int worker_folder_open(struct rp_worker_folder *ret, struct rp_err *err)
 {
     const char *tmp = getenv("TMPDIR");
     const char *base = tmp && *tmp ? tmp : "/tmp";
@@ -717,7 +716,7 @@ static int rp_worker_folder_open(struct rp_worker_folder *ret, struct rp_err *er
 }
 
 /** Removes the folder. It accepts one that has no path. */
-static void rp_worker_folder_close(struct rp_worker_folder *folder)
+static void worker_folder_close(struct rp_worker_folder *folder)
 {
     if (!folder->path)
         return;
@@ -749,7 +748,7 @@ static void *watch(void *arg)
  * later SIGTERM again: the second one kills what rp_proc_run runs. Without pidfds (Linux before
  * 5.3) there is no such watch.
  */
-static void rp_orphan_watch_begin(void)
+static void orphan_watch_begin(void)
 {
     const int parent = pidfd_open(getppid(), 0);
     sigset_t all, before;
@@ -829,8 +828,7 @@ static void send_fatal(const struct worker *w, const struct rp_err *why)
     rp_autobuf line = {0};
     struct rp_err ignored = RP_ERR_INIT;
 
-    if (rp_json_write_line(json_pack("{s:o}", "fatal", rp_json_of_text(why->text)), &line,
-                           &ignored) == 0)
+    if (json_write_line(json_pack("{s:o}", "fatal", json_of_text(why->text)), &line, &ignored) == 0)
         write_all(w, &line, &ignored);
 }
 
@@ -912,12 +910,12 @@ static int prepare(struct worker *w, struct rp_err *err)
         rc = rp_device_resolve(&w->env, &w->run, err);
     if (rc == 0)
         rc = rp_tracer_choose(&w->env, w->run.device, RP_TRACER_AUTO, &w->tracer, err);
-    return rc < 0 ? rc : rp_worker_folder_open(&w->folder, err);
+    return rc < 0 ? rc : worker_folder_open(&w->folder, err);
 }
 
 static void close_worker(struct worker *w)
 {
-    rp_worker_folder_close(&w->folder);
+    worker_folder_close(&w->folder);
     rp_environment_free(&w->env);
     rp_orphans_end(&w->adopted);
     if (w->in >= 0)
@@ -932,7 +930,7 @@ int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err)
     int rc;
 
     rp_proc_catch_signals();
-    rp_orphan_watch_begin();
+    orphan_watch_begin();
     /* From here on this process adopts all that programs leave behind. */
     rp_orphans_begin(&w.adopted);
     take_step_gpus();

@@ -76,9 +76,8 @@ static int start_process(const struct rp_proc *proc, int fd, pid_t *ret, struct 
  * @param path  what to execute
  * @return 0; RP_ENVIRONMENT: it cannot be executed
  */
-static int rp_launch_child(const char *path, const char *const *argv,
-                           const struct rp_env_change *env, struct rp_launched *ret,
-                           struct rp_err *err)
+static int launch_child(const char *path, const char *const *argv, const struct rp_env_change *env,
+                        struct rp_launched *ret, struct rp_err *err)
 {
     const struct rp_proc proc = {.path = path, .argv = (char *const *)(uintptr_t)argv, .env = env};
     struct rp_launched launched = {0};
@@ -144,7 +143,7 @@ static int start_local(void *state, unsigned number, struct rp_launched *ret, st
         {0},
     };
 
-    return rp_launch_child(local->path, local->worker, env, ret, err);
+    return launch_child(local->path, local->worker, env, ret, err);
 }
 
 const struct rp_launcher rp_launcher_local = {
@@ -328,7 +327,7 @@ static int allocate(struct slurm *slurm, unsigned workers, struct rp_err *err)
     add_words(argv, &at, words);
     add_words(argv, &at, holder);
     allocation_variables(variables);
-    rc = rp_launch_child(slurm->srun, argv, variables, &slurm->allocation, err);
+    rc = launch_child(slurm->srun, argv, variables, &slurm->allocation, err);
     for (size_t i = 0; variables[i].name; i++)
         free((char *)(uintptr_t)variables[i].name);
     return rc < 0 ? rc : read_job(slurm, err);
@@ -404,7 +403,7 @@ static int start_slurm(void *state, unsigned number, struct rp_launched *ret, st
     argv[at++] = cpus_word;
     add_words(argv, &at, step);
     add_words(argv, &at, worker);
-    return rp_launch_child(slurm->srun, argv, of_the_allocation, ret, err);
+    return launch_child(slurm->srun, argv, of_the_allocation, ret, err);
 }
 
 const struct rp_launcher rp_launcher_slurm = {

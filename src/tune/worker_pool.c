@@ -37,7 +37,7 @@ enum rp_slot_event {
     RP_SLOT_DIED,   /**< slot->why */
 };
 
-/** This is a request on its way. Release it with rp_worker_job_free. */
+/** This is a request on its way. Release it with worker_job_free. */
 struct rp_worker_job {
     uint64_t id;
     char *line;
@@ -57,7 +57,7 @@ struct rp_slot {
     char *why;                 /**< how it ended, half a sentence; NULL */
 };
 
-static void rp_worker_job_free(struct rp_worker_job *job)
+static void worker_job_free(struct rp_worker_job *job)
 {
     if (job)
         free(job->line);
@@ -65,7 +65,7 @@ static void rp_worker_job_free(struct rp_worker_job *job)
 }
 
 /** Begins with the child of a slot that was just started. */
-static void rp_worker_slot_begin(struct rp_slot *slot, const struct rp_launched *child)
+static void worker_slot_begin(struct rp_slot *slot, const struct rp_launched *child)
 {
     free(slot->why); /* The reason is that of the worker before. */
     slot->why = NULL;
@@ -73,17 +73,17 @@ static void rp_worker_slot_begin(struct rp_slot *slot, const struct rp_launched 
     slot->child = *child;
 }
 
-static void rp_worker_slot_free(struct rp_slot *slot)
+static void worker_slot_free(struct rp_slot *slot)
 {
     rp_line_reader_free(&slot->reader);
     rp_worker_hello_free(&slot->hello);
-    rp_worker_job_free(slot->job);
+    worker_job_free(slot->job);
     free(slot->why);
     *slot = (struct rp_slot){0};
 }
 
 /** Gives the job to an idle worker. */
-static void rp_slot_give(struct rp_slot *slot, struct rp_worker_job *job)
+static void slot_give(struct rp_slot *slot, struct rp_worker_job *job)
 {
     slot->job = job;
     slot->sent = 0;
@@ -91,13 +91,13 @@ static void rp_slot_give(struct rp_slot *slot, struct rp_worker_job *job)
 }
 
 /** Returns what poll() is to look at: POLLIN, and POLLOUT while the request is not sent. */
-static short rp_worker_slot_events(const struct rp_slot *slot)
+static short worker_slot_events(const struct rp_slot *slot)
 {
     return slot->state == RP_SLOT_BUSY && slot->sent < slot->job->bytes ? POLLIN | POLLOUT : POLLIN;
 }
 
 /** Says whether a line has come already, because poll() does not know. */
-static bool rp_worker_slot_has_line(struct rp_slot *slot)
+static bool worker_slot_has_line(struct rp_slot *slot)
 {
     const struct rp_buf *buf = &slot->reader.buf;
 
@@ -149,7 +149,7 @@ static enum rp_slot_event take_answer(struct rp_slot *slot, const char *line, si
         rp_evaluation_free(&answer);
         return died(slot, "it answered another request");
     }
-    rp_worker_job_free(slot->job);
+    worker_job_free(slot->job);
     slot->job = NULL;
     slot->deaths = 0;
     slot->state = RP_SLOT_IDLE;
@@ -176,14 +176,14 @@ static enum rp_slot_event take_line(struct rp_slot *slot, struct rp_evaluation *
  * @param ret with RP_SLOT_ANSWER: owned by the caller
  * @return an event; DIED also when it does not keep to the protocol: the child is still there
  */
-static enum rp_slot_event rp_worker_slot_poll(struct rp_slot *slot, short revents,
-                                              struct rp_evaluation *ret)
+static enum rp_slot_event worker_slot_poll(struct rp_slot *slot, short revents,
+                                           struct rp_evaluation *ret)
 {
     struct rp_err err = RP_ERR_INIT;
 
     if (slot->state == RP_SLOT_GONE)
         return RP_SLOT_NOTHING;
-    if (rp_worker_slot_has_line(slot))
+    if (worker_slot_has_line(slot))
         return take_line(slot, ret);
     if ((revents & POLLOUT) && slot->state == RP_SLOT_BUSY)
         send_more(slot);
@@ -216,7 +216,7 @@ static int wait_for(pid_t pid)
 }
 
 /** Ends the slot's process, reaps it, and completes slot->why. The job stays. */
-static void rp_worker_slot_end(struct rp_slot *slot)
+static void worker_slot_end(struct rp_slot *slot)
 {
     const int status = wait_for(slot->child.pid);
     rp_autofree char *how =
@@ -281,7 +281,7 @@ static int start(struct rp_tune_pool *pool, unsigned number, struct rp_err *err)
     if (rc < 0)
         return rc;
     ours[pool->adopted.befores++] = child.pid;
-    rp_worker_slot_begin(&pool->slots[number], &child);
+    worker_slot_begin(&pool->slots[number], &child);
     return 0;
 }
 
@@ -374,7 +374,7 @@ static void answer_lost_job(struct rp_tune_pool *pool, unsigned number)
         .reason = rp_format("%u workers died with it; the last one %s", job->deaths, slot->why),
         .runtimes_ns = rp_alloc_zero(1, sizeof *e.runtimes_ns),
         .worker = number};
-    rp_worker_job_free(job);
+    worker_job_free(job);
     add_ready(pool, &e);
 }
 
@@ -386,7 +386,7 @@ static void bury(struct rp_tune_pool *pool, unsigned number, bool again)
     rp_autofree char *name = name_of(pool, number);
     rp_autofree char *line = NULL;
 
-    rp_worker_slot_end(slot);
+    worker_slot_end(slot);
     /* A worker that was killed could not end the program that it ran. */
     rp_orphans_kill(&pool->adopted, 0);
     again = again && slot->deaths < MOST_DEATHS;
@@ -419,7 +419,7 @@ static void take_event(struct rp_tune_pool *pool, unsigned number, short revents
     struct rp_slot *slot = &pool->slots[number];
     struct rp_evaluation answer = {0};
 
-    switch (rp_worker_slot_poll(slot, revents, &answer)) {
+    switch (worker_slot_poll(slot, revents, &answer)) {
     case RP_SLOT_HELLO:
         take_hello(pool, number);
         break;
@@ -445,7 +445,7 @@ static void hand_out(struct rp_tune_pool *pool)
             continue;
         pool->waiting = job->next;
         job->next = NULL;
-        rp_slot_give(&pool->slots[i], job);
+        slot_give(&pool->slots[i], job);
     }
 }
 
@@ -467,10 +467,9 @@ static int wait_for_events(struct rp_tune_pool *pool, int64_t until_ms, struct r
     for (unsigned i = 0; i < pool->count; i++) {
         const bool alive = pool->slots[i].state != RP_SLOT_GONE;
 
-        pool->fds[i] =
-            (struct pollfd){.fd = alive ? pool->slots[i].child.fd : -1,
-                            .events = alive ? rp_worker_slot_events(&pool->slots[i]) : 0};
-        has_lines = has_lines || rp_worker_slot_has_line(&pool->slots[i]);
+        pool->fds[i] = (struct pollfd){.fd = alive ? pool->slots[i].child.fd : -1,
+                                       .events = alive ? worker_slot_events(&pool->slots[i]) : 0};
+        has_lines = has_lines || worker_slot_has_line(&pool->slots[i]);
     }
     if (poll(pool->fds, pool->count, has_lines ? 0 : left_ms(until_ms)) < 0)
         return rp_proc_interrupted(err);
@@ -640,11 +639,11 @@ void rp_tune_pool_close(struct rp_tune_pool *pool)
     if (pool->state)
         pool->launcher->close(pool->state);
     for (unsigned i = 0; pool->slots && i < pool->count; i++)
-        rp_worker_slot_free(&pool->slots[i]);
+        worker_slot_free(&pool->slots[i]);
     while (pool->waiting) {
         struct rp_worker_job *next = pool->waiting->next;
 
-        rp_worker_job_free(pool->waiting);
+        worker_job_free(pool->waiting);
         pool->waiting = next;
     }
     for (size_t i = 0; i < pool->ready_count; i++)
@@ -668,7 +667,7 @@ const struct rp_worker_hello *rp_tune_pool_device(const struct rp_tune_pool *poo
 
 /** Counts requests that no worker has begun. If it is 0 and there are fewer requests than workers,
  * one is free. */
-static size_t rp_tune_pool_waiting(const struct rp_tune_pool *pool)
+static size_t tune_pool_waiting(const struct rp_tune_pool *pool)
 {
     size_t count = 0;
 
@@ -678,9 +677,9 @@ static size_t rp_tune_pool_waiting(const struct rp_tune_pool *pool)
 }
 
 /** Counts requests that have no answer yet, including those that wait. */
-static size_t rp_tune_pool_pending(const struct rp_tune_pool *pool)
+static size_t tune_pool_pending(const struct rp_tune_pool *pool)
 {
-    return rp_tune_pool_waiting(pool) + count_state(pool, RP_SLOT_BUSY) + pool->ready_count;
+    return tune_pool_waiting(pool) + count_state(pool, RP_SLOT_BUSY) + pool->ready_count;
 }
 
 int rp_tune_pool_submit(struct rp_tune_pool *pool, const struct rp_evaluation_request *request,
@@ -710,7 +709,7 @@ int rp_tune_pool_next(struct rp_tune_pool *pool, int timeout_ms, struct rp_evalu
     int rc = rp_proc_interrupted(err);
 
     while (rc == 0 && pool->ready_count == 0) {
-        if (rp_tune_pool_pending(pool) == 0)
+        if (tune_pool_pending(pool) == 0)
             return 0;
         if (rp_tune_pool_workers(pool) == 0)
             return fail_gone(pool, err);

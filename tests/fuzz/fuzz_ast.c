@@ -45,7 +45,7 @@ static void check_loops(const struct rp_kernel_source *source)
             loop->pragma_end > loop->begin)
             __builtin_trap();
     }
-    if (plan && rp_unroll_plan(source, NULL, plan) > source->loop_count * 7)
+    if (plan && unroll_plan(source, NULL, plan) > source->loop_count * 7)
         __builtin_trap();
     free(plan);
 }

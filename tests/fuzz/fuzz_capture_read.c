@@ -39,15 +39,14 @@ static void make_folder(void)
     snprintf(folder, sizeof folder, "/tmp/rp-fuzz-capture-%d", (int)getpid());
     rp_remove_tree(folder);
     atexit(remove_folder);
-    if (rp_capture_begin(folder, &w, NULL) < 0 ||
-        rp_capture_dispatch(w, &dispatch, "k", "k", NULL) < 0 ||
-        rp_capture_blob(w, RP_CAPTURE_CODE_FILE, "", 0, NULL) < 0 ||
-        rp_capture_blob(w, RP_CAPTURE_KERNARG_FILE, "", 0, NULL) < 0 ||
-        rp_capture_region(w, &region, NULL) < 0 || rp_capture_pages(w, 0, pages, 5, NULL) < 0 ||
-        rp_capture_after(w, NULL) < 0 || rp_capture_region(w, &region, NULL) < 0 ||
-        rp_capture_pages(w, 1, pages, 2, NULL) < 0 || rp_capture_finish(w, &origin, NULL) < 0)
+    if (capture_begin(folder, &w, NULL) < 0 || capture_dispatch(w, &dispatch, "k", "k", NULL) < 0 ||
+        capture_blob(w, RP_CAPTURE_CODE_FILE, "", 0, NULL) < 0 ||
+        capture_blob(w, RP_CAPTURE_KERNARG_FILE, "", 0, NULL) < 0 ||
+        capture_region(w, &region, NULL) < 0 || capture_pages(w, 0, pages, 5, NULL) < 0 ||
+        capture_after(w, NULL) < 0 || capture_region(w, &region, NULL) < 0 ||
+        capture_pages(w, 1, pages, 2, NULL) < 0 || capture_finish(w, &origin, NULL) < 0)
         __builtin_trap();
-    rp_capture_free(w);
+    capture_free(w);
     if (rp_capture_open(folder, &capture, NULL) < 0) /* else everything is refused */
         __builtin_trap();
     rp_capture_close(capture);

@@ -51,9 +51,9 @@ static void check(const uint8_t *elf, size_t size)
     int rc = rp_code_kernel_read(elf, size, "_Z12target_printPj.kd", &kernel, NULL, &err);
 
     if (rc == 0)
-        rc = rp_replay_check_hidden_args(&kernel, &kernarg, &err);
+        rc = replay_check_hidden_args(&kernel, &kernarg, &err);
     if (rc == 0)
-        rc = rp_abi_check(&kernel, &kernel, &dispatch, &err);
+        rc = abi_check(&kernel, &kernel, &dispatch, &err);
     if (rc < 0 && !err.text[0])
         __builtin_trap(); /* refused without saying why */
     rp_code_kernel_free(&kernel);

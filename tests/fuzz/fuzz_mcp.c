@@ -34,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct rp_mcp_tool *tool;
     struct rp_mcp_command command;
 
-    json_decref(rp_mcp_text((const char *)data, size));
-    if (rp_mcp_message_parse((const char *)data, size, &m, &err) != 0) {
+    json_decref(mcp_text((const char *)data, size));
+    if (mcp_message_parse((const char *)data, size, &m, &err) != 0) {
         must(err.text[0]);
-        rp_mcp_message_free(&m);
+        mcp_message_free(&m);
         return 0;
     }
     name = json_string_value(json_object_get(m.params, "name"));
@@ -50,6 +50,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             rp_mcp_command_free(&command);
         }
     }
-    rp_mcp_message_free(&m);
+    mcp_message_free(&m);
     return 0;
 }

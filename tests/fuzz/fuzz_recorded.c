@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rp_err err = RP_ERR_INIT;
     struct rp_recorded recorded;
 
-    if (rp_recorded_parse((const char *)data, size, &recorded, &err) < 0) {
+    if (recorded_parse((const char *)data, size, &recorded, &err) < 0) {
         must(err.code == RP_BAD_INPUT && err.text[0]);
         return 0;
     }

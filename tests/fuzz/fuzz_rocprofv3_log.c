@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
+    rp_cleanup(rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
     rp_autofree char *text = malloc(size + 1);
 
     if (!text)
@@ -21,9 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++)
         text[i] = data[i] ? (char)data[i] : ' ';
     text[size] = '\0';
-    rp_rocprofv3_read_messages(text, size & 1, &verdict);
+    rocprofv3_read_messages(text, size & 1, &verdict);
     must(!verdict.remedy || verdict.fatal);
     must(!verdict.too_much || verdict.fatal);
-    rp_rocprofv3_hides_line((const char *)data, size);
+    rocprofv3_hides_line((const char *)data, size);
     return 0;
 }

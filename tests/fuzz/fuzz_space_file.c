@@ -51,7 +51,7 @@ static void check_export(const struct rp_space *space, const struct rp_rules *ru
         must(err.code == RP_BAD_INPUT);
         return;
     }
-    must(rp_space_parse(text, strlen(text), NULL, NULL, &again, NULL, &err) == 0);
+    must(space_parse(text, strlen(text), NULL, NULL, &again, NULL, &err) == 0);
     must(again->count == space->count);
     rp_space_free(again);
     free(text);
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rp_space *space;
     rp_autobuf notes = {0};
 
-    if (rp_space_parse((const char *)data, size, &notes, NULL, &space, &rules, &err) < 0) {
+    if (space_parse((const char *)data, size, &notes, NULL, &space, &rules, &err) < 0) {
         must(err.code == RP_BAD_INPUT && err.text[0]);
         return 0;
     }

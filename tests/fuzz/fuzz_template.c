@@ -68,12 +68,12 @@ static void check(const char *text, const struct rp_space *space, unsigned flags
     struct rp_template *template;
     struct rp_command a, b;
 
-    if (rp_template_parse(text, space, flags, &template, &err) < 0) {
+    if (template_parse(text, space, flags, &template, &err) < 0) {
         must(err.code == RP_USAGE && err.text[0]);
         return;
     }
-    must(rp_template_fill_output(template, space, 0, output, &a, &err) == 0);
-    must(rp_template_fill_output(template, space, 1, output, &b, &err) == 0);
+    must(template_fill_output(template, space, 0, output, &a, &err) == 0);
+    must(template_fill_output(template, space, 1, output, &b, &err) == 0);
     must(count_words(&a) == count_words(&b) && count_words(&a) > 0);
     if (flags & RP_TEMPLATE_SHELL) {
         const char *script[] = {a.argv[2], b.argv[2]};
@@ -86,7 +86,7 @@ static void check(const char *text, const struct rp_space *space, unsigned flags
     }
     rp_command_free(&a);
     rp_command_free(&b);
-    rp_template_free(template);
+    template_free(template);
 }
 
 /* Up to the first zero byte the template, behind it the value. */

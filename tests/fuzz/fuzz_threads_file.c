@@ -18,12 +18,12 @@ static void read_one(const void *bytes, size_t size)
     struct rp_err err = RP_ERR_INIT;
     size_t hits = 0;
 
-    if (rp_device_trace_parse(bytes, size, &file, &err) < 0) {
+    if (device_trace_parse(bytes, size, &file, &err) < 0) {
         if (err.code != RP_BAD_INPUT || !err.text[0])
             __builtin_trap(); /* refused without saying why */
         return;
     }
-    if (rp_code_listing_make(&file, NULL, 0, NULL, "unused", &listing, &err) < 0)
+    if (code_listing_make(&file, NULL, 0, NULL, "unused", &listing, &err) < 0)
         __builtin_trap();
     for (size_t i = 0; i < listing.count; i++) {
         hits += (size_t)listing.at[i].hits;
@@ -39,7 +39,7 @@ static void read_one(const void *bytes, size_t size)
         for (uint32_t k = 0; k < w->wait_count; k++)
             hits += listing.line_of[file.wait[w->first_wait + k].on] == UINT32_MAX;
     }
-    rp_code_listing_free(&listing);
+    code_listing_free(&listing);
     if (hits > size * size)
         __builtin_trap();
 }

@@ -335,7 +335,7 @@ static enum rp_run_state run(struct sim *s, const struct rp_launch *launch)
     if (t && t->record)
         sum_record(t->record, &s->record_bytes, &s->access_bytes);
     const int64_t before_ns = cpu_ns();
-    s->replayed = rp_dispatch_simulate(d, s->arch, NULL, &s->stats) == 0;
+    s->replayed = dispatch_simulate(d, s->arch, NULL, &s->stats) == 0;
     s->replay_ns = cpu_ns() - before_ns;
     s->ticks = s->replayed ? rp_timing_simulated_ticks(s->arch, &s->counts, &s->stats)
                            : rp_timing_dispatch_ticks(s->arch, &s->counts);

@@ -31,9 +31,8 @@ enum rp_aql_vendor_format { RP_AQL_VENDOR_PM4_IB = 1, RP_AQL_VENDOR_BARRIER_VALU
  * Binds a queue to its memory. @p queue must be zeroed.
  * @return 0, -EINVAL (sizes, pointers that do not belong to one amd_queue_t), -EFAULT (not mapped)
  */
-static int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t ring_va,
-                            uint32_t ring_bytes, uint64_t read_pointer_va,
-                            uint64_t write_pointer_va)
+static int cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t ring_va,
+                         uint32_t ring_bytes, uint64_t read_pointer_va, uint64_t write_pointer_va)
 {
     uint32_t packets = ring_bytes / RP_AQL_PACKET_BYTES;
     uint64_t queue_va = read_pointer_va - offsetof(struct rp_amd_queue, read_dispatch_id);
@@ -57,23 +56,23 @@ static int rp_cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, u
 }
 
 /** Undoes rp_sdma_queue_init, also one that failed. */
-static void rp_sdma_queue_close(struct rp_sdma_queue *queue)
+static void sdma_queue_close(struct rp_sdma_queue *queue)
 {
     if (queue->cp && queue->cp->causal)
         rp_happens_before_remove(queue->cp->causal, &queue->line);
 }
 
 /** Frees the dispatch in flight. */
-static void rp_cp_queue_release(struct rp_cp_queue *queue)
+static void cp_queue_release(struct rp_cp_queue *queue)
 {
     rp_dispatch_free(queue->dispatch);
     queue->dispatch = NULL;
 }
 
-/** Undoes rp_cp_queue_init, also one that failed. */
-static void rp_cp_queue_close(struct rp_cp_queue *queue)
+/** Undoes cp_queue_init, also one that failed. */
+static void cp_queue_close(struct rp_cp_queue *queue)
 {
-    rp_cp_queue_release(queue);
+    cp_queue_release(queue);
     if (queue->cp && queue->cp->causal)
         rp_happens_before_remove(queue->cp->causal, &queue->line);
 }
@@ -190,7 +189,7 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
     uint64_t ticks;
     if (state == RP_RUN_FAULT && rp_dispatch_fault(queue->dispatch)->kind == RP_FAULT_BOUND) {
         /* Whoever has set the bound asks whether it was exceeded, so the queue can go on. */
-        rp_cp_queue_release(queue);
+        cp_queue_release(queue);
         return retire(cp, queue, queue->start_ticks, queue->start_ticks + 1);
     }
     if (queue->traced && state != RP_RUN_FAULT)
@@ -198,7 +197,7 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
     if (state == RP_RUN_FAULT || rp_dispatch_ticks(queue->dispatch, arch, &ticks) < 0) {
         rp_fault_kernel(cp, queue, current(queue)->dispatch.kernel_object,
                         rp_dispatch_fault(queue->dispatch));
-        rp_cp_queue_release(queue);
+        cp_queue_release(queue);
         return RP_CP_PROGRESS;
     }
     if (cp->counted)
@@ -209,7 +208,7 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
         rp_trace_requests_keep(cp->traced, arch, queue->dispatch, &queue->wish,
                                current(queue)->dispatch.completion, queue->start_ticks,
                                queue->start_ticks + ticks);
-    rp_cp_queue_release(queue);
+    cp_queue_release(queue);
     return retire(cp, queue, queue->start_ticks, queue->start_ticks + ticks);
 }
 
@@ -349,10 +348,10 @@ static enum rp_cp_progress vendor(const struct rp_cp *cp, struct rp_cp_queue *qu
 }
 
 /**
- * Tests whether the queue is empty, disabled or faulted, so that rp_cp_step() would find nothing
+ * Tests whether the queue is empty, disabled or faulted, so that cp_step() would find nothing
  * to do.
  */
-static bool rp_cp_queue_idle(const struct rp_cp_queue *queue)
+static bool cp_queue_idle(const struct rp_cp_queue *queue)
 {
     return !queue->enabled || queue->faulted ||
            queue->read_index ==
@@ -360,10 +359,10 @@ static bool rp_cp_queue_idle(const struct rp_cp_queue *queue)
 }
 
 /** Does a bounded piece of work: at most @p budget wave instructions. */
-static enum rp_cp_progress rp_cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue,
-                                      uint64_t budget)
+static enum rp_cp_progress cp_step(const struct rp_cp *cp, struct rp_cp_queue *queue,
+                                   uint64_t budget)
 {
-    if (rp_cp_queue_idle(queue))
+    if (cp_queue_idle(queue))
         return RP_CP_IDLE;
     if (queue->dispatch)
         return run(cp, queue, budget);
@@ -449,7 +448,7 @@ static enum rp_cp_progress serve(struct rp_queues *queues, const struct rp_queue
                                  uint64_t budget_wave_insts)
 {
     if (slot->compute)
-        return rp_cp_step(slot->compute->cp, slot->compute, budget_wave_insts);
+        return cp_step(slot->compute->cp, slot->compute, budget_wave_insts);
     if (!slot->dma)
         return RP_CP_IDLE;
     bool faulted = slot->dma->faulted;
@@ -549,9 +548,9 @@ static void leave(struct rp_queues *queues)
 static void release(struct rp_queue_slot *slot)
 {
     if (slot->compute)
-        rp_cp_queue_close(slot->compute);
+        cp_queue_close(slot->compute);
     if (slot->dma)
-        rp_sdma_queue_close(slot->dma);
+        sdma_queue_close(slot->dma);
     free(slot->compute);
     free(slot->dma);
     *slot = (struct rp_queue_slot){0};
@@ -565,8 +564,8 @@ static int open_compute(const struct rp_cp *cp, const struct rp_kfd_create_queue
         return -ENOMEM;
     queue->id = id;
     queue->enabled = args->percentage > 0;
-    return rp_cp_queue_init(cp, queue, args->ring_base, args->ring_bytes, args->read_pointer,
-                            args->write_pointer);
+    return cp_queue_init(cp, queue, args->ring_base, args->ring_bytes, args->read_pointer,
+                         args->write_pointer);
 }
 
 static int open_dma(const struct rp_cp *cp, const struct rp_kfd_create_queue *args, uint32_t id,
@@ -683,7 +682,7 @@ bool rp_queues_idle(struct rp_queues *queues)
     if (pthread_mutex_trylock(&queues->lock) != 0)
         return false;
     for (uint32_t id = 0; idle && id < queues->used; id++)
-        idle = queues->slots[id].compute ? rp_cp_queue_idle(queues->slots[id].compute)
+        idle = queues->slots[id].compute ? cp_queue_idle(queues->slots[id].compute)
                : queues->slots[id].dma   ? rp_sdma_queue_idle(queues->slots[id].dma)
                                          : true;
     leave(queues);

@@ -25,7 +25,7 @@
 #define RP_EXEC_POISON_VARIABLE "ROCM_PERF_DEVICE_LEFTOVERS"
 
 /** ROCr treats a timestamp of 0 as missing: the clock starts one second in. */
-static inline void rp_clock_init(struct rp_clock *clock, uint32_t mhz)
+static inline void clock_init(struct rp_clock *clock, uint32_t mhz)
 {
     *clock = (struct rp_clock){.mhz = mhz, .ticks = mhz * 1000000ull};
 }
@@ -310,7 +310,7 @@ static int device_new(struct rp_device **ret_device)
         return -ENOMEM;
     device->pid = getpid();
     device->arch = rp_device_arch();
-    rp_clock_init(&device->clock, device->arch.timestamp_mhz);
+    clock_init(&device->clock, device->arch.timestamp_mhz);
     rp_store_times_init(&device->stores);
     rp_happens_before_init(&device->causal, rp_clock_now(&device->clock));
     rp_counter_results_init(&device->counted, getenv(RP_DEVICE_COUNTERS_VARIABLE));

@@ -30,7 +30,7 @@ struct rp_dmabuf_record {
 #define RECORD_MAGIC 0x31667562616d6472ull
 
 /** Puts the record for @p file_fd into the pipe; fills magic, pid, fd, dev and ino. -errno. */
-static int rp_dmabuf_describe(int write_end, int file_fd, struct rp_dmabuf_record *record)
+static int dmabuf_describe(int write_end, int file_fd, struct rp_dmabuf_record *record)
 {
     struct stat st;
     if (rp_backing_stat(file_fd, &st) < 0)
@@ -84,7 +84,7 @@ static bool plausible(const struct rp_dmabuf_record *record, int file_fd)
  * Reads the record behind a descriptor and opens its file; the caller closes *ret_file_fd.
  * -EINVAL for what is no such descriptor or lies about its file, else -errno.
  */
-static int rp_dmabuf_resolve(int fd, struct rp_dmabuf_record *ret_record, int *ret_file_fd)
+static int dmabuf_resolve(int fd, struct rp_dmabuf_record *ret_record, int *ret_file_fd)
 {
     struct rp_dmabuf_record record = {0};
     char path[64];
@@ -122,7 +122,7 @@ int rp_memory_open(struct rp_memory *memory, unsigned gpu_count, uint64_t vram_b
 }
 
 /** Makes room for one more element and clears the new ones. 0 or -ENOMEM. */
-static int rp_memory_grow(void **array, size_t *capacity, size_t element_bytes)
+static int memory_grow(void **array, size_t *capacity, size_t element_bytes)
 {
     size_t larger = *capacity ? *capacity * 2 : 32;
     void *grown = realloc(*array, larger * element_bytes);
@@ -190,15 +190,15 @@ static int back(struct rp_memory *memory, struct rp_buffer_object *buffer, uint6
     return 0;
 }
 
-/** Returns an empty buffer that is not in the table yet, where rp_memory_buffer_put() puts it. */
-static int rp_memory_buffer_slot(struct rp_memory *memory, struct rp_buffer_object **ret_buffer)
+/** Returns an empty buffer that is not in the table yet, where memory_buffer_put() puts it. */
+static int memory_buffer_slot(struct rp_memory *memory, struct rp_buffer_object **ret_buffer)
 {
     size_t slot = 0;
     while (slot < memory->buffer_capacity && memory->buffers[slot])
         slot++;
     if (slot == memory->buffer_capacity &&
-        rp_memory_grow((void **)&memory->buffers, &memory->buffer_capacity,
-                       sizeof *memory->buffers) < 0)
+        memory_grow((void **)&memory->buffers, &memory->buffer_capacity, sizeof *memory->buffers) <
+            0)
         return -ENOMEM;
     struct rp_buffer_object *buffer = malloc(sizeof *buffer);
     if (!buffer)
@@ -208,7 +208,7 @@ static int rp_memory_buffer_slot(struct rp_memory *memory, struct rp_buffer_obje
     return 0;
 }
 
-static void rp_memory_buffer_put(struct rp_memory *memory, struct rp_buffer_object *buffer)
+static void memory_buffer_put(struct rp_memory *memory, struct rp_buffer_object *buffer)
 {
     account(memory, buffer, +1);
     memory->buffers[buffer->id - 1] = buffer;
@@ -218,7 +218,7 @@ static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kf
                       struct rp_buffer_object **ret_buffer)
 {
     struct rp_buffer_object *buffer;
-    int rc = rp_memory_buffer_slot(memory, &buffer);
+    int rc = memory_buffer_slot(memory, &buffer);
     if (rc < 0)
         return rc;
     buffer->flags = args->flags;
@@ -229,20 +229,20 @@ static int buffer_new(struct rp_memory *memory, unsigned gpu, const struct rp_kf
         free(buffer);
         return rc;
     }
-    rp_memory_buffer_put(memory, buffer);
+    memory_buffer_put(memory, buffer);
     *ret_buffer = buffer;
     return 0;
 }
 
-static void rp_memory_drop_import(struct rp_buffer_object *buffer);
+static void memory_drop_import(struct rp_buffer_object *buffer);
 
 /** Gives a reference back. */
-static void rp_memory_buffer_drop(struct rp_memory *memory, struct rp_buffer_object *buffer)
+static void memory_buffer_drop(struct rp_memory *memory, struct rp_buffer_object *buffer)
 {
     if (--buffer->refs > 0)
         return;
     if (buffer->imported)
-        rp_memory_drop_import(buffer);
+        memory_drop_import(buffer);
     else if (buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT))
         rp_backing_free(&memory->store, buffer->offset, buffer->bytes);
     account(memory, buffer, -1);
@@ -253,7 +253,7 @@ static void rp_memory_buffer_drop(struct rp_memory *memory, struct rp_buffer_obj
 void rp_memory_buffer_unref(struct rp_memory *memory, struct rp_buffer_object *buffer)
 {
     pthread_mutex_lock(&memory->lock);
-    rp_memory_buffer_drop(memory, buffer);
+    memory_buffer_drop(memory, buffer);
     pthread_mutex_unlock(&memory->lock);
 }
 
@@ -277,7 +277,7 @@ static int map_range(struct rp_vm *vm, const struct rp_vm_range *range)
 }
 
 /** Returns NULL if there is no such handle. */
-static struct rp_memory_handle *rp_memory_lookup(struct rp_memory *memory, uint64_t handle)
+static struct rp_memory_handle *memory_lookup(struct rp_memory *memory, uint64_t handle)
 {
     uint64_t slot = (handle & UINT32_MAX) - 1;
     if (handle >> 32 < RP_TOPOLOGY_GPU_ID ||
@@ -288,15 +288,15 @@ static struct rp_memory_handle *rp_memory_lookup(struct rp_memory *memory, uint6
 }
 
 /** Takes the caller's reference over. 0 or -ENOMEM. */
-static int rp_memory_handle_new(struct rp_memory *memory, unsigned gpu,
-                                struct rp_buffer_object *buffer, uint64_t va, uint64_t *ret_handle)
+static int memory_handle_new(struct rp_memory *memory, unsigned gpu,
+                             struct rp_buffer_object *buffer, uint64_t va, uint64_t *ret_handle)
 {
     size_t slot = 0;
     while (slot < memory->handle_capacity && memory->handles[slot].buffer)
         slot++;
     if (slot == memory->handle_capacity &&
-        rp_memory_grow((void **)&memory->handles, &memory->handle_capacity,
-                       sizeof *memory->handles) < 0)
+        memory_grow((void **)&memory->handles, &memory->handle_capacity, sizeof *memory->handles) <
+            0)
         return -ENOMEM;
     memory->handles[slot] = (struct rp_memory_handle){.buffer = buffer, .va = va};
     *ret_handle = (uint64_t)rp_topology_gpu_id(gpu) << 32 | (slot + 1);
@@ -318,18 +318,18 @@ static int unmap_handle(struct rp_memory *memory, struct rp_memory_handle *handl
 
 /* ---- the driver's calls ------------------------------------------------------------------- */
 
-static void rp_memory_reap_dmabufs(struct rp_memory *memory);
+static void memory_reap_dmabufs(struct rp_memory *memory);
 
 static int alloc_locked(struct rp_memory *memory, unsigned gpu, struct rp_kfd_alloc *args)
 {
     struct rp_buffer_object *buffer;
-    rp_memory_reap_dmabufs(memory);
+    memory_reap_dmabufs(memory);
     int rc = buffer_new(memory, gpu, args, &buffer);
     if (rc < 0)
         return rc;
-    rc = rp_memory_handle_new(memory, gpu, buffer, args->va, &args->handle);
+    rc = memory_handle_new(memory, gpu, buffer, args->va, &args->handle);
     if (rc < 0) {
-        rp_memory_buffer_drop(memory, buffer);
+        memory_buffer_drop(memory, buffer);
         return rc;
     }
     if (!(args->flags & RP_KFD_MEM_USERPTR))
@@ -358,7 +358,7 @@ static void drop_uses(uint64_t va, uint64_t bytes)
 int rp_memory_free(struct rp_memory *memory, uint64_t handle)
 {
     pthread_mutex_lock(&memory->lock);
-    struct rp_memory_handle *h = rp_memory_lookup(memory, handle);
+    struct rp_memory_handle *h = memory_lookup(memory, handle);
     struct rp_memory_handle old = h ? *h : (struct rp_memory_handle){0};
     int rc = h ? unmap_handle(memory, h, UINT32_MAX) : -EINVAL;
     if (rc == 0)
@@ -369,9 +369,9 @@ int rp_memory_free(struct rp_memory *memory, uint64_t handle)
     if (old.va)
         drop_uses(old.va, old.buffer->bytes);
     pthread_mutex_lock(&memory->lock);
-    rp_memory_buffer_drop(memory,
-                          old.buffer); /* Nobody uses it any more, so its storage can be reused. */
-    rp_memory_reap_dmabufs(memory);
+    memory_buffer_drop(memory,
+                       old.buffer); /* Nobody uses it any more, so its storage can be reused. */
+    memory_reap_dmabufs(memory);
     pthread_mutex_unlock(&memory->lock);
     return 0;
 }
@@ -426,7 +426,7 @@ static int map_handle(struct rp_memory *memory, struct rp_memory_handle *handle,
 int rp_memory_map(struct rp_memory *memory, uint64_t handle, uint32_t gpus)
 {
     pthread_mutex_lock(&memory->lock);
-    struct rp_memory_handle *h = rp_memory_lookup(memory, handle);
+    struct rp_memory_handle *h = memory_lookup(memory, handle);
     int rc = h ? map_handle(memory, h, gpus) : -EINVAL;
     pthread_mutex_unlock(&memory->lock);
     return rc;
@@ -436,7 +436,7 @@ int rp_memory_unmap(struct rp_memory *memory, uint64_t handle, uint32_t gpus)
 {
     uint64_t va = 0, bytes = 0;
     pthread_mutex_lock(&memory->lock);
-    struct rp_memory_handle *h = rp_memory_lookup(memory, handle);
+    struct rp_memory_handle *h = memory_lookup(memory, handle);
     int rc = h ? unmap_handle(memory, h, gpus) : -EINVAL;
     if (rc == 0) {
         va = h->va;
@@ -485,7 +485,7 @@ void rp_memory_close(struct rp_memory *memory)
         close(memory->dmabufs[i].read_end);
     for (size_t i = 0; i < memory->buffer_capacity; i++) {
         if (memory->buffers[i] && memory->buffers[i]->imported)
-            rp_memory_drop_import(memory->buffers[i]);
+            memory_drop_import(memory->buffers[i]);
         free(memory->buffers[i]);
     }
     free(memory->buffers);
@@ -504,7 +504,7 @@ void rp_memory_close(struct rp_memory *memory)
  */
 
 /** Lets go of buffers whose last descriptor was closed. */
-static void rp_memory_reap_dmabufs(struct rp_memory *memory)
+static void memory_reap_dmabufs(struct rp_memory *memory)
 {
     for (size_t i = 0; i < memory->dmabuf_count;) {
         struct rp_dmabuf *dmabuf = &memory->dmabufs[i];
@@ -515,7 +515,7 @@ static void rp_memory_reap_dmabufs(struct rp_memory *memory)
         }
         if (!(probe.revents & POLLNVAL)) /* Otherwise somebody closed our descriptor. */
             close(dmabuf->read_end);
-        rp_memory_buffer_drop(memory, dmabuf->buffer);
+        memory_buffer_drop(memory, dmabuf->buffer);
         memory->dmabufs[i] = memory->dmabufs[--memory->dmabuf_count];
     }
 }
@@ -556,15 +556,15 @@ static int describe(struct rp_memory *memory, const struct rp_buffer_object *buf
                                       .metadata = buffer->metadata};
     if (!(buffer->flags & (RP_KFD_MEM_VRAM | RP_KFD_MEM_GTT)))
         return 0;
-    return rp_dmabuf_describe(write_end, rp_memory_buffer_file(memory, buffer), &record);
+    return dmabuf_describe(write_end, rp_memory_buffer_file(memory, buffer), &record);
 }
 
 static int export_buffer(struct rp_memory *memory, struct rp_buffer_object *buffer, int fd_flags,
                          int *ret_fd)
 {
     if (memory->dmabuf_count == memory->dmabuf_capacity &&
-        rp_memory_grow((void **)&memory->dmabufs, &memory->dmabuf_capacity,
-                       sizeof *memory->dmabufs) < 0)
+        memory_grow((void **)&memory->dmabufs, &memory->dmabuf_capacity, sizeof *memory->dmabufs) <
+            0)
         return -ENOMEM;
     int ends[2];
     struct stat st;
@@ -635,10 +635,10 @@ static int import_foreign(struct rp_memory *memory, int fd, struct rp_buffer_obj
     struct rp_dmabuf_record record = {0};
     struct rp_buffer_object *buffer;
     int file_fd = -1;
-    int rc = rp_dmabuf_resolve(fd, &record, &file_fd);
+    int rc = dmabuf_resolve(fd, &record, &file_fd);
     if (rc < 0)
         return rc;
-    rc = record.gpu < memory->gpu_count ? rp_memory_buffer_slot(memory, &buffer) : -EINVAL;
+    rc = record.gpu < memory->gpu_count ? memory_buffer_slot(memory, &buffer) : -EINVAL;
     if (rc == 0) {
         buffer->flags = record.flags;
         buffer->gpu = record.gpu;
@@ -653,7 +653,7 @@ static int import_foreign(struct rp_memory *memory, int fd, struct rp_buffer_obj
         close(file_fd);
         return rc;
     }
-    rp_memory_buffer_put(memory, buffer);
+    memory_buffer_put(memory, buffer);
     *ret_buffer = buffer;
     return 0;
 }
@@ -672,8 +672,8 @@ static int ref_dmabuf(struct rp_memory *memory, int fd, struct rp_buffer_object 
 int rp_memory_export(struct rp_memory *memory, uint64_t handle, int fd_flags, int *ret_fd)
 {
     pthread_mutex_lock(&memory->lock);
-    rp_memory_reap_dmabufs(memory);
-    struct rp_memory_handle *h = rp_memory_lookup(memory, handle);
+    memory_reap_dmabufs(memory);
+    struct rp_memory_handle *h = memory_lookup(memory, handle);
     int rc = h ? export_buffer(memory, h->buffer, fd_flags, ret_fd) : -EINVAL;
     pthread_mutex_unlock(&memory->lock);
     return rc;
@@ -708,16 +708,16 @@ int rp_memory_import(struct rp_memory *memory, unsigned gpu, int fd, uint64_t va
     struct rp_buffer_object *buffer;
     int rc = ref_dmabuf(memory, fd, &buffer);
     if (rc == 0) {
-        rc = rp_memory_handle_new(memory, gpu, buffer, va, ret_handle);
+        rc = memory_handle_new(memory, gpu, buffer, va, ret_handle);
         if (rc < 0)
-            rp_memory_buffer_drop(memory, buffer);
+            memory_buffer_drop(memory, buffer);
     }
     pthread_mutex_unlock(&memory->lock);
     return rc;
 }
 
 /** Ends an imported buffer's life here. */
-static void rp_memory_drop_import(struct rp_buffer_object *buffer)
+static void memory_drop_import(struct rp_buffer_object *buffer)
 {
     /* munmap() is hooked and takes our lock, so this calls the kernel. */
     syscall(SYS_munmap, buffer->host, buffer->bytes);

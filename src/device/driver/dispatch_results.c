@@ -431,8 +431,8 @@ static int copy_name(const struct rp_exec_host *host, uint64_t va, char *name, s
  * the code object around it in GPU memory.
  * @return 0, or -ENOENT with @p name = the address in hex
  */
-static int rp_fault_kernel_name(const struct rp_exec_host *host, uint64_t descriptor_va, char *name,
-                                size_t room)
+static int fault_kernel_name(const struct rp_exec_host *host, uint64_t descriptor_va, char *name,
+                             size_t room)
 {
     struct image image = {.host = host};
     if (open_image(&image, descriptor_va) == 0) {
@@ -630,14 +630,14 @@ static void print_details(const struct rp_cp *cp, const char *text, size_t bytes
     }
 }
 
-/* Does the same as rp_fault_kernel_name() for a line of text, because a name may have any bytes
+/* Does the same as fault_kernel_name() for a line of text, because a name may have any bytes
  * but 0.
  */
 static void printed_name(const struct rp_cp *cp, uint64_t kernel_object_va, char *name, size_t room)
 {
     char raw[512];
 
-    rp_fault_kernel_name(cp->host, kernel_object_va, raw, sizeof raw);
+    fault_kernel_name(cp->host, kernel_object_va, raw, sizeof raw);
     rp_escape_into(name, room, raw);
 }
 

@@ -212,13 +212,13 @@ static_assert(sizeof(struct rp_kfd_dmabuf_info) == 32, "kfd_ioctl_get_dmabuf_inf
 static_assert(sizeof(struct rp_kfd_import_dmabuf) == 24, "kfd_ioctl_import_dmabuf_args");
 static_assert(sizeof(struct rp_kfd_export_dmabuf) == 16, "kfd_ioctl_export_dmabuf_args");
 
-static inline uint64_t rp_clock_ns(const struct rp_clock *clock, uint64_t ticks)
+static inline uint64_t clock_ns(const struct rp_clock *clock, uint64_t ticks)
 {
     return ticks * 1000 / clock->mhz; /* The result is whole for 25 and 100 MHz. */
 }
 
 /** Returns a reading for the driver's counter query, which is later than every reading before. */
-static inline uint64_t rp_clock_sample(struct rp_clock *clock)
+static inline uint64_t clock_sample(struct rp_clock *clock)
 {
     uint64_t last = __atomic_load_n(&clock->sampled, __ATOMIC_ACQUIRE), next;
     do {
@@ -705,10 +705,10 @@ static int do_acquire_vm(struct rp_device *device, struct rp_kfd_acquire_vm *arg
 
 static int do_get_clock_counters(struct rp_device *device, struct rp_kfd_clock_counters *args)
 {
-    uint64_t ticks = rp_clock_sample(&device->clock);
+    uint64_t ticks = clock_sample(&device->clock);
     /* For a node without a GPU the driver answers with the host's clocks alone. */
     args->gpu_ticks = rp_device_gpu(device, args->gpu_id) ? ticks : 0;
-    args->system_ns = args->cpu_ns = rp_clock_ns(&device->clock, ticks);
+    args->system_ns = args->cpu_ns = clock_ns(&device->clock, ticks);
     args->system_hz = 1000000000;
     return 0;
 }

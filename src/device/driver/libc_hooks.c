@@ -38,7 +38,7 @@
  * Tests whether the kernel answers: for a path that is not ours, or for a folder of the host that
  * has files of ours in it. If the host lacks that folder, it is ours. It keeps errno.
  */
-static inline bool rp_vfs_is_hosts(const struct rp_vfs_node *node)
+static inline bool vfs_is_hosts(const struct rp_vfs_node *node)
 {
     if (node->kind != RP_VFS_SHARED)
         return node->kind == RP_VFS_NONE;
@@ -78,7 +78,7 @@ static int open_node(const struct rp_vfs_node *node, int flags)
 /** Returns whether the node is ours; then *ret_fd is what open() returns. */
 static bool open_ours(const struct rp_vfs_node *node, int flags, int *ret_fd)
 {
-    if (rp_vfs_is_hosts(node))
+    if (vfs_is_hosts(node))
         return false;
     int rc = open_node(node, flags);
     rp_log("open %s: %d", node->path, rc);
@@ -184,16 +184,16 @@ static int access_ours(const struct rp_vfs_node *node, int mode)
 RP_EXPORT int access(const char *path, int mode)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    return rp_vfs_is_hosts(&node) ? NEXT(access)(rp_vfs_hosts_path(&node, path), mode)
-                                  : access_ours(&node, mode);
+    return vfs_is_hosts(&node) ? NEXT(access)(rp_vfs_hosts_path(&node, path), mode)
+                               : access_ours(&node, mode);
 }
 
 RP_EXPORT int faccessat(int dir, const char *path, int mode, int flags)
 {
     struct rp_vfs_at at;
     rp_vfs_lookup_at(dir, path, !(flags & AT_SYMLINK_NOFOLLOW), &at);
-    return rp_vfs_is_hosts(&at.node) ? NEXT(faccessat)(at.dir, at.path, mode, flags)
-                                     : access_ours(&at.node, mode);
+    return vfs_is_hosts(&at.node) ? NEXT(faccessat)(at.dir, at.path, mode, flags)
+                                  : access_ours(&at.node, mode);
 }
 
 static ssize_t readlink_ours(const struct rp_vfs_node *node, char *out, size_t room)
@@ -212,16 +212,16 @@ static ssize_t readlink_ours(const struct rp_vfs_node *node, char *out, size_t r
 RP_EXPORT ssize_t readlink(const char *restrict path, char *restrict out, size_t room)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, false);
-    return rp_vfs_is_hosts(&node) ? NEXT(readlink)(rp_vfs_hosts_path(&node, path), out, room)
-                                  : readlink_ours(&node, out, room);
+    return vfs_is_hosts(&node) ? NEXT(readlink)(rp_vfs_hosts_path(&node, path), out, room)
+                               : readlink_ours(&node, out, room);
 }
 
 RP_EXPORT ssize_t readlinkat(int dir, const char *restrict path, char *restrict out, size_t room)
 {
     struct rp_vfs_at at;
     rp_vfs_lookup_at(dir, path, false, &at);
-    return rp_vfs_is_hosts(&at.node) ? NEXT(readlinkat)(at.dir, at.path, out, room)
-                                     : readlink_ours(&at.node, out, room);
+    return vfs_is_hosts(&at.node) ? NEXT(readlinkat)(at.dir, at.path, out, room)
+                                  : readlink_ours(&at.node, out, room);
 }
 
 /* Programs built with _FORTIFY_SOURCE call this instead of readlink(). */
@@ -230,7 +230,7 @@ RP_EXPORT ssize_t __readlink_chk(const char *restrict path, char *restrict out, 
                                  size_t there)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, false);
-    return rp_vfs_is_hosts(&node) || room > there
+    return vfs_is_hosts(&node) || room > there
                ? NEXT(__readlink_chk)(rp_vfs_hosts_path(&node, path), out, room, there)
                : readlink_ours(&node, out, room);
 }
@@ -242,7 +242,7 @@ RP_EXPORT ssize_t __readlinkat_chk(int dir, const char *restrict path, char *res
 {
     struct rp_vfs_at at;
     rp_vfs_lookup_at(dir, path, false, &at);
-    return rp_vfs_is_hosts(&at.node) || room > there
+    return vfs_is_hosts(&at.node) || room > there
                ? NEXT(__readlinkat_chk)(at.dir, at.path, out, room, there)
                : readlink_ours(&at.node, out, room);
 }
@@ -259,23 +259,23 @@ static char *realpath_ours(const struct rp_vfs_node *node, char *out)
 RP_EXPORT char *realpath(const char *restrict path, char *restrict out)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    return rp_vfs_is_hosts(&node) ? NEXT(realpath)(rp_vfs_hosts_path(&node, path), out)
-                                  : realpath_ours(&node, out);
+    return vfs_is_hosts(&node) ? NEXT(realpath)(rp_vfs_hosts_path(&node, path), out)
+                               : realpath_ours(&node, out);
 }
 
 char *__realpath_chk(const char *restrict path, char *restrict out, size_t there);
 RP_EXPORT char *__realpath_chk(const char *restrict path, char *restrict out, size_t there)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    return rp_vfs_is_hosts(&node) ? NEXT(__realpath_chk)(rp_vfs_hosts_path(&node, path), out, there)
-                                  : realpath_ours(&node, out);
+    return vfs_is_hosts(&node) ? NEXT(__realpath_chk)(rp_vfs_hosts_path(&node, path), out, there)
+                               : realpath_ours(&node, out);
 }
 
 RP_EXPORT char *canonicalize_file_name(const char *path)
 {
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
-    return rp_vfs_is_hosts(&node) ? NEXT(canonicalize_file_name)(rp_vfs_hosts_path(&node, path))
-                                  : realpath_ours(&node, NULL);
+    return vfs_is_hosts(&node) ? NEXT(canonicalize_file_name)(rp_vfs_hosts_path(&node, path))
+                               : realpath_ours(&node, NULL);
 }
 
 static int stat_ours(const struct rp_vfs_node *node, void *out)
@@ -292,8 +292,8 @@ static_assert(sizeof(struct stat) == sizeof(struct stat64), "one layout on x86-6
     RP_EXPORT int name(const char *restrict path, struct type *restrict out)                       \
     {                                                                                              \
         struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
-        return rp_vfs_is_hosts(&node) ? NEXT(name)(rp_vfs_hosts_path(&node, path), out)            \
-                                      : stat_ours(&node, out);                                     \
+        return vfs_is_hosts(&node) ? NEXT(name)(rp_vfs_hosts_path(&node, path), out)               \
+                                   : stat_ours(&node, out);                                        \
     }
 STAT_HOOK(stat, stat, true)
 STAT_HOOK(stat64, stat64, true)
@@ -332,7 +332,7 @@ FSTAT_HOOK(fstat64, stat64)
     {                                                                                              \
         struct rp_vfs_at at;                                                                       \
         rp_vfs_lookup_at(dir, path, !(flags & AT_SYMLINK_NOFOLLOW), &at);                          \
-        if (!rp_vfs_is_hosts(&at.node))                                                            \
+        if (!vfs_is_hosts(&at.node))                                                               \
             return stat_ours(&at.node, out);                                                       \
         int rc = NEXT(name)(at.dir, at.path, out, flags);                                          \
         return flags & AT_EMPTY_PATH ? stat_descriptor(rc, dir, out) : rc;                         \
@@ -350,7 +350,7 @@ static bool stat_ours_of_fd(int fd, struct stat *ret_stat)
     struct rp_vfs_node node;
     if (device && rp_device_owns(device, fd))
         node = (struct rp_vfs_node){.kind = RP_VFS_DEVICE, .minor = rp_device_minor_of_fd(fd)};
-    else if (!rp_vfs_of_fd(fd, &node) || rp_vfs_is_hosts(&node))
+    else if (!rp_vfs_of_fd(fd, &node) || vfs_is_hosts(&node))
         return false;
     rp_vfs_stat(&node, ret_stat);
     return true;
@@ -365,7 +365,7 @@ RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask
     /* Since Linux 6.11 the path may be NULL; glibc's declaration says that it never is. */
     const bool is_of_fd = flags & AT_EMPTY_PATH && (!at.path || !*at.path);
     if (!is_of_fd || !stat_ours_of_fd(dir, &st)) {
-        if (rp_vfs_is_hosts(&at.node))
+        if (vfs_is_hosts(&at.node))
             return NEXT(statx)(at.dir, at.path, flags, mask, out);
         if (stat_ours(&at.node, &st) < 0)
             return -1;
@@ -389,8 +389,8 @@ RP_EXPORT int statx(int dir, const char *restrict path, int flags, unsigned mask
     RP_EXPORT int name(int version, const char *path, struct type *out)                            \
     {                                                                                              \
         struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
-        return rp_vfs_is_hosts(&node) ? NEXT(name)(version, rp_vfs_hosts_path(&node, path), out)   \
-                                      : stat_ours(&node, out);                                     \
+        return vfs_is_hosts(&node) ? NEXT(name)(version, rp_vfs_hosts_path(&node, path), out)      \
+                                   : stat_ours(&node, out);                                        \
     }
 XSTAT_HOOK(__xstat, stat, true)
 XSTAT_HOOK(__xstat64, stat64, true)
@@ -412,7 +412,7 @@ FXSTAT_HOOK(__fxstat64, stat64)
     {                                                                                              \
         struct rp_vfs_at at;                                                                       \
         rp_vfs_lookup_at(dir, path, !(flags & AT_SYMLINK_NOFOLLOW), &at);                          \
-        if (!rp_vfs_is_hosts(&at.node))                                                            \
+        if (!vfs_is_hosts(&at.node))                                                               \
             return stat_ours(&at.node, out);                                                       \
         int rc = NEXT(name)(version, at.dir, at.path, out, flags);                                 \
         return flags & AT_EMPTY_PATH ? stat_descriptor(rc, dir, out) : rc;                         \
@@ -425,8 +425,8 @@ FXSTATAT_HOOK(__fxstatat64, stat64)
     RP_EXPORT ssize_t name(const char *path, const char *key, void *out, size_t room)              \
     {                                                                                              \
         struct rp_vfs_node node = rp_vfs_lookup(path, follow);                                     \
-        return rp_vfs_is_hosts(&node) ? NEXT(name)(rp_vfs_hosts_path(&node, path), key, out, room) \
-                                      : fail(node.kind == RP_VFS_ABSENT ? ENOENT : ENODATA);       \
+        return vfs_is_hosts(&node) ? NEXT(name)(rp_vfs_hosts_path(&node, path), key, out, room)    \
+                                   : fail(node.kind == RP_VFS_ABSENT ? ENOENT : ENODATA);          \
     }
 XATTR_HOOK(getxattr, true)
 XATTR_HOOK(lgetxattr, false)

@@ -95,10 +95,10 @@ static uint64_t ample_bytes(void)
     return (bytes < limit_bytes ? bytes : limit_bytes) / 4;
 }
 
-static void rp_large_pages_close(struct rp_large_pages *pages);
+static void large_pages_close(struct rp_large_pages *pages);
 
 /** @p bytes is a multiple of RP_LARGE_PAGE. Without memory the large pages are switched off. */
-static void rp_large_pages_open(struct rp_large_pages *pages, uint8_t *window, uint64_t bytes)
+static void large_pages_open(struct rp_large_pages *pages, uint8_t *window, uint64_t bytes)
 {
     const size_t count = bytes / RP_LARGE_PAGE;
     *pages =
@@ -108,7 +108,7 @@ static void rp_large_pages_open(struct rp_large_pages *pages, uint8_t *window, u
     for (size_t i = 0; i < RP_LARGE_PAGE_LOCKS; i++)
         pthread_mutex_init(&pages->making[i], NULL);
     if (!pages->state || !pages->cost)
-        rp_large_pages_close(pages);
+        large_pages_close(pages);
 }
 
 static uint8_t state_of(const struct rp_large_pages *pages, size_t chunk)
@@ -129,13 +129,13 @@ static bool is_settled(const struct rp_large_pages *pages, size_t chunk)
 }
 
 /** This much of the store was given out. */
-static void rp_large_pages_expect(struct rp_large_pages *pages, uint64_t bytes)
+static void large_pages_expect(struct rp_large_pages *pages, uint64_t bytes)
 {
     pages->taken_bytes += bytes;
 }
 
 /** The range was given back: its pages are gone. */
-static void rp_large_pages_forget(struct rp_large_pages *pages, uint64_t offset, uint64_t bytes)
+static void large_pages_forget(struct rp_large_pages *pages, uint64_t offset, uint64_t bytes)
 {
     pages->taken_bytes -= bytes;
     const size_t first = offset / RP_LARGE_PAGE;
@@ -198,8 +198,8 @@ static uint8_t decide(struct rp_large_pages *pages, size_t chunk, size_t first, 
  * these to what need not be noticed: uses in there are as good as this one.
  * @return whether to call rp_large_pages_make(offset)
  */
-static bool rp_large_pages_arrive(struct rp_large_pages *pages, uint64_t offset, uint64_t *begin,
-                                  uint64_t *end)
+static bool large_pages_arrive(struct rp_large_pages *pages, uint64_t offset, uint64_t *begin,
+                               uint64_t *end)
 {
     const size_t first = (*begin + RP_LARGE_PAGE - 1) / RP_LARGE_PAGE;
     const size_t limit = *end / RP_LARGE_PAGE, chunk = offset / RP_LARGE_PAGE;
@@ -252,7 +252,7 @@ static void rp_large_pages_make(struct rp_large_pages *pages, uint64_t offset)
     errno = errno_before;
 }
 
-static void rp_large_pages_close(struct rp_large_pages *pages)
+static void large_pages_close(struct rp_large_pages *pages)
 {
     if (pages->window)
         for (size_t i = 0; i < RP_LARGE_PAGE_LOCKS; i++)
@@ -325,7 +325,7 @@ void rp_backing_close(struct rp_backing *store)
     if (store->fd >= 0)
         close(store->fd);
     rp_vec_free(&store->free);
-    rp_large_pages_close(&store->large);
+    large_pages_close(&store->large);
     *store = (struct rp_backing){.fd = -1};
 }
 
@@ -347,7 +347,7 @@ int rp_backing_open(struct rp_backing *store, uint64_t bytes, uint64_t reserved_
     /* A forked child has no device, and a core dump need not carry the modelled memory. */
     madvise(store->window, bytes, MADV_DONTFORK);
     madvise(store->window, bytes, MADV_DONTDUMP);
-    rp_large_pages_open(&store->large, store->window, bytes);
+    large_pages_open(&store->large, store->window, bytes);
     return 0;
 fail:;
     int rc = -errno;
@@ -401,7 +401,7 @@ void rp_backing_free(struct rp_backing *store, uint64_t offset, uint64_t bytes)
     bytes = round_up(bytes, RP_BACKING_PAGE);
     /* This punches the hole and needs no descriptor. */
     madvise(store->window + offset, bytes, MADV_REMOVE);
-    rp_large_pages_forget(&store->large, offset, bytes);
+    large_pages_forget(&store->large, offset, bytes);
     size_t at = 0;
     while (at < store->free.count && store->free.items[at].begin < offset)
         at++;
@@ -424,7 +424,7 @@ int rp_backing_alloc(struct rp_backing *store, uint64_t bytes, uint64_t *ret_off
     uint64_t offset;
     int rc = find_extent(store, bytes, &offset);
     if (rc == 0)
-        rp_large_pages_expect(&store->large, round_up(bytes, RP_BACKING_PAGE));
+        large_pages_expect(&store->large, round_up(bytes, RP_BACKING_PAGE));
     if (rc == 0 && store->strict &&
         fallocate(store->fd, FALLOC_FL_KEEP_SIZE, (off_t)offset,
                   (off_t)round_up(bytes, RP_BACKING_PAGE)) < 0) {
@@ -524,7 +524,7 @@ int rp_vm_unmap(struct rp_vm *vm, uint64_t begin, uint64_t end)
 }
 
 /** Returns the range that holds @p va, or NULL. It is valid until the next map or unmap. */
-static const struct rp_vm_range *rp_vm_find(const struct rp_vm *vm, uint64_t va)
+static const struct rp_vm_range *vm_find(const struct rp_vm *vm, uint64_t va)
 {
     size_t at = FIRST_AFTER(vm, va);
     return at < vm->count && vm->items[at].begin <= va ? &vm->items[at] : NULL;
@@ -540,11 +540,11 @@ const struct rp_vm_range *rp_vm_next(const struct rp_vm *vm, uint64_t va)
  * Returns the host pointer for [va, va + bytes), which may cross ranges that continue each other.
  * It is NULL if any byte is not mapped (or not writable when @p write).
  */
-static void *rp_vm_translate(const struct rp_vm *vm, uint64_t va, uint64_t bytes, bool write)
+static void *vm_translate(const struct rp_vm *vm, uint64_t va, uint64_t bytes, bool write)
 {
     if (bytes == 0 || va + bytes < va)
         return NULL;
-    const struct rp_vm_range *range = rp_vm_find(vm, va);
+    const struct rp_vm_range *range = vm_find(vm, va);
     if (!range)
         return NULL;
     const struct rp_vm_range *limit = vm->items + vm->count;
@@ -637,8 +637,8 @@ static bool look_up(const struct rp_pages *pages, uint64_t va, bool write, uint6
  * Finds the span around @p va in which the program can read every byte (@p write: and write). The
  * device's own files do not count, because a GPU reaches them through its page table only.
  */
-static bool rp_pages_find(struct rp_pages *pages, uint64_t va, bool write, uint64_t generation,
-                          uint64_t *ret_begin, uint64_t *ret_end)
+static bool pages_find(struct rp_pages *pages, uint64_t va, bool write, uint64_t generation,
+                       uint64_t *ret_begin, uint64_t *ret_end)
 {
     if (pages->generation == generation && look_up(pages, va, write, ret_begin, ret_end))
         return true;
@@ -654,8 +654,8 @@ const struct rp_svm_range *rp_svm_ranges_next(const struct rp_svm_ranges *ranges
 }
 
 /** Tests whether @p va lies in no range, and finds what lies between its neighbours. */
-static bool rp_svm_ranges_hole(const struct rp_svm_ranges *ranges, uint64_t va, uint64_t *ret_begin,
-                               uint64_t *ret_end)
+static bool svm_ranges_hole(const struct rp_svm_ranges *ranges, uint64_t va, uint64_t *ret_begin,
+                            uint64_t *ret_end)
 {
     size_t at = FIRST_AFTER(ranges, va);
     if (at < ranges->count && ranges->items[at].begin <= va)
@@ -735,7 +735,7 @@ int rp_svm_ranges_update(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t 
 }
 
 /** Forgets [begin, end): its memory is gone. Returns 0 or -ENOMEM. */
-static int rp_svm_ranges_forget(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t end)
+static int svm_ranges_forget(struct rp_svm_ranges *ranges, uint64_t begin, uint64_t end)
 {
     struct rp_svm_ranges fresh;
     const struct rp_svm_range *first = rp_svm_ranges_next(ranges, begin);
@@ -807,7 +807,7 @@ void rp_memory_host_unmapped(struct rp_memory *memory, uint64_t va, uint64_t byt
     /* If memory does not suffice to cut a range, its attributes stay, as they are wrong for
      * nobody's pages.
      */
-    rp_svm_ranges_forget(&memory->svm, va, end);
+    svm_ranges_forget(&memory->svm, va, end);
     for (unsigned gpu = 0; gpu < memory->gpu_count; gpu++)
         changed |= unshare_locked(&memory->vm[gpu], va, end);
     pthread_mutex_unlock(&memory->lock);
@@ -830,13 +830,13 @@ void *rp_memory_translate(struct rp_memory *memory, unsigned gpu, uint64_t va, u
     pthread_mutex_lock(&memory->lock);
     /* The memory may be in several ranges. */
     for (uint64_t at = va; memory->xnack && at < va + bytes;) {
-        const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], at);
+        const struct rp_vm_range *range = vm_find(&memory->vm[gpu], at);
         if (!range)
             break;
         lend_shared(memory, range);
         at = range->end;
     }
-    void *host = rp_vm_translate(&memory->vm[gpu], va, bytes, write != 0);
+    void *host = vm_translate(&memory->vm[gpu], va, bytes, write != 0);
     pthread_mutex_unlock(&memory->lock);
     return host;
 }
@@ -860,8 +860,8 @@ static bool borrow(struct rp_memory *memory, const struct rp_vm *vm, uint64_t va
     uint64_t begin, end;
     uint64_t said_begin, said_end;
     /* Where attributes are set, the page table has everything that may be seen. */
-    if (!rp_svm_ranges_hole(&memory->svm, va, &said_begin, &said_end) ||
-        !rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
+    if (!svm_ranges_hole(&memory->svm, va, &said_begin, &said_end) ||
+        !pages_find(&memory->pages, va, write, generations(memory), &begin, &end))
         return false;
     if (said_begin > begin)
         begin = said_begin;
@@ -882,7 +882,7 @@ bool rp_memory_is_programs(struct rp_memory *memory, uint64_t va, bool write)
 {
     uint64_t begin, end;
     pthread_mutex_lock(&memory->lock);
-    bool is = rp_pages_find(&memory->pages, va, write, generations(memory), &begin, &end);
+    bool is = pages_find(&memory->pages, va, write, generations(memory), &begin, &end);
     pthread_mutex_unlock(&memory->lock);
     return is;
 }
@@ -911,7 +911,7 @@ static bool note_use(struct rp_memory *memory, uint64_t host, int64_t delta, uin
     uint64_t from = *begin + (uint64_t)delta - window, to = *end + (uint64_t)delta - window;
     if (from >= memory->store.bytes || to > memory->store.bytes)
         return false;
-    bool make = rp_large_pages_arrive(&memory->store.large, host - window, &from, &to);
+    bool make = large_pages_arrive(&memory->store.large, host - window, &from, &to);
     *begin = from + window - (uint64_t)delta;
     *end = to + window - (uint64_t)delta;
     *ret_offset = host - window;
@@ -924,7 +924,7 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
     uint64_t offset = 0;
     bool make = false;
     pthread_mutex_lock(&memory->lock);
-    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
+    const struct rp_vm_range *range = vm_find(&memory->vm[gpu], va);
     int found = range && (!write || range->writable);
     if (found) {
         *ret_begin = range->begin;
@@ -953,7 +953,7 @@ int rp_memory_range(struct rp_memory *memory, unsigned gpu, uint64_t va, int wri
  * Returns the GPU to whose memory the program's pages at @p va have been prefetched, + 1; 0 means
  * the host's. As in the driver without XNACK, nothing else moves them.
  */
-static unsigned rp_svm_home_of_pages(const struct rp_memory *memory, uint64_t va)
+static unsigned svm_home_of_pages(const struct rp_memory *memory, uint64_t va)
 {
     const struct rp_svm_range *said = rp_svm_ranges_next(&memory->svm, va);
     uint32_t at = said && said->begin <= va ? said->attributes.prefetched : 0;
@@ -964,9 +964,9 @@ static unsigned rp_svm_home_of_pages(const struct rp_memory *memory, uint64_t va
 enum rp_memory_location rp_memory_place(struct rp_memory *memory, unsigned gpu, uint64_t va)
 {
     pthread_mutex_lock(&memory->lock);
-    const struct rp_vm_range *range = rp_vm_find(&memory->vm[gpu], va);
+    const struct rp_vm_range *range = vm_find(&memory->vm[gpu], va);
     unsigned home = !range       ? (memory->xnack ? 0 : gpu + 1)
-                    : range->svm ? rp_svm_home_of_pages(memory, va)
+                    : range->svm ? svm_home_of_pages(memory, va)
                                  : range->home;
     pthread_mutex_unlock(&memory->lock);
     return home == 0 ? RP_PLACE_HOST : home == gpu + 1 ? RP_PLACE_LOCAL : RP_PLACE_PEER;

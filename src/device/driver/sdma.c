@@ -51,7 +51,7 @@ enum rp_sdma_result {
     RP_SDMA_FAULT, /**< reported, the queue is stopped */
 };
 
-static inline uint64_t rp_sdma_address(const uint32_t *low)
+static inline uint64_t sdma_address(const uint32_t *low)
 {
     return low[0] | (uint64_t)low[1] << 32;
 }
@@ -82,7 +82,7 @@ int rp_sdma_queue_init(const struct rp_cp *cp, struct rp_sdma_queue *queue, uint
  * Reports a fault and stops the queue. @p fmt completes "rocm-perf-device: SDMA queue 1, byte
  * 0x40: ".
  */
-static enum rp_sdma_result rp_sdma_fault(struct rp_sdma_turn *turn, const char *fmt, ...)
+static enum rp_sdma_result sdma_fault(struct rp_sdma_turn *turn, const char *fmt, ...)
 {
     char why[200];
     va_list args;
@@ -96,22 +96,22 @@ static enum rp_sdma_result rp_sdma_fault(struct rp_sdma_turn *turn, const char *
 
 /**
  * Returns the host pointer to @p bytes at @p va for a packet of kind @p what, or NULL after
- * rp_sdma_fault().
+ * sdma_fault().
  */
-static void *rp_sdma_at(struct rp_sdma_turn *turn, const char *what, uint64_t va, uint64_t bytes,
-                        bool write)
+static void *sdma_at(struct rp_sdma_turn *turn, const char *what, uint64_t va, uint64_t bytes,
+                     bool write)
 {
     const struct rp_exec_host *host = turn->cp->host;
     if (va % (bytes < 8 ? bytes : 8)) {
-        rp_sdma_fault(turn, "%s at unaligned address 0x%llx", what, (unsigned long long)va);
+        sdma_fault(turn, "%s at unaligned address 0x%llx", what, (unsigned long long)va);
         return NULL;
     }
     void *at = host->translate(host->ctx, va, bytes, write);
     if (!at) {
         turn->queue->fault_va = va;
         turn->queue->fault_read_only = write;
-        rp_sdma_fault(turn, "%s at unmapped%s address 0x%llx", what, write ? " or read-only" : "",
-                      (unsigned long long)va);
+        sdma_fault(turn, "%s at unmapped%s address 0x%llx", what, write ? " or read-only" : "",
+                   (unsigned long long)va);
     }
     return at;
 }
@@ -127,8 +127,8 @@ static enum rp_sdma_result nop(struct rp_sdma_turn *turn)
 
 static enum rp_sdma_result fence(struct rp_sdma_turn *turn)
 {
-    uint64_t va = rp_sdma_address(turn->dw + 1);
-    uint32_t *at = rp_sdma_at(turn, "fence", va, sizeof *at, true);
+    uint64_t va = sdma_address(turn->dw + 1);
+    uint32_t *at = sdma_at(turn, "fence", va, sizeof *at, true);
     if (!at)
         return RP_SDMA_FAULT;
     rp_signal_store_begin(turn->cp);
@@ -174,11 +174,11 @@ static enum rp_sdma_result poll_regmem(struct rp_sdma_turn *turn)
     if (function == 0)
         return RP_SDMA_DONE;
     if (!memory || function == 7)
-        return rp_sdma_fault(turn, "poll of a register is not supported");
+        return sdma_fault(turn, "poll of a register is not supported");
     if ((dw[5] >> 16 & 0xfff) != 0xfff)
-        return rp_sdma_fault(turn, "poll that gives up is not supported");
-    uint64_t va = rp_sdma_address(dw + 1);
-    const uint32_t *at = rp_sdma_at(turn, "poll", va, sizeof *at, false);
+        return sdma_fault(turn, "poll that gives up is not supported");
+    uint64_t va = sdma_address(dw + 1);
+    const uint32_t *at = sdma_at(turn, "poll", va, sizeof *at, false);
     if (!at)
         return RP_SDMA_FAULT;
     if (!holds(function, __atomic_load_n(at, __ATOMIC_ACQUIRE) & dw[4], dw[3]))
@@ -191,7 +191,7 @@ static enum rp_sdma_result poll_regmem(struct rp_sdma_turn *turn)
 
 static enum rp_sdma_result timestamp(struct rp_sdma_turn *turn)
 {
-    uint64_t *at = rp_sdma_at(turn, "timestamp", rp_sdma_address(turn->dw + 1), sizeof *at, true);
+    uint64_t *at = sdma_at(turn, "timestamp", sdma_address(turn->dw + 1), sizeof *at, true);
     if (!at)
         return RP_SDMA_FAULT;
     __atomic_store_n(at, turn->ticks, __ATOMIC_RELEASE);
@@ -202,12 +202,12 @@ static enum rp_sdma_result write_linear(struct rp_sdma_turn *turn)
 {
     struct rp_sdma_queue *queue = turn->queue;
     uint64_t count = (turn->dw[3] & 0xfffff) + 1ull;
-    uint32_t *at = rp_sdma_at(turn, "write", rp_sdma_address(turn->dw + 1), 4, true);
+    uint32_t *at = sdma_at(turn, "write", sdma_address(turn->dw + 1), 4, true);
     const struct rp_exec_host *host = turn->cp->host;
     if (at)
-        at = host->translate(host->ctx, rp_sdma_address(turn->dw + 1), count * 4, 1);
+        at = host->translate(host->ctx, sdma_address(turn->dw + 1), count * 4, 1);
     if (!at)
-        return queue->faulted ? RP_SDMA_FAULT : rp_sdma_fault(turn, "write beyond mapped memory");
+        return queue->faulted ? RP_SDMA_FAULT : sdma_fault(turn, "write beyond mapped memory");
     for (uint64_t i = 0; i < count; i++) {
         uint64_t offset = (queue->read_bytes + (4 + i) * 4) & (queue->ring_bytes - 1);
         __atomic_store_n(&at[i], *(const uint32_t *)(queue->ring + offset), __ATOMIC_RELAXED);
@@ -309,8 +309,8 @@ static enum rp_sdma_result atomic(struct rp_sdma_turn *turn)
     const uint32_t *dw = turn->dw;
     unsigned operation = dw[0] >> 25 & 0x3f;
     struct operands operands = {
-        .source = rp_sdma_address(dw + 3),
-        .compare = rp_sdma_address(dw + 5),
+        .source = sdma_address(dw + 3),
+        .compare = sdma_address(dw + 5),
         .wide = operation & 0x20,
     };
     if (!operands.wide) {
@@ -318,25 +318,25 @@ static enum rp_sdma_result atomic(struct rp_sdma_turn *turn)
         operands.compare &= UINT32_MAX;
     }
     if (dw[0] & LOOP)
-        return rp_sdma_fault(turn, "atomic that loops until it matches is not supported");
-    uint64_t va = rp_sdma_address(dw + 1);
-    void *at = rp_sdma_at(turn, "atomic", va, operands.wide ? 8 : 4, true);
+        return sdma_fault(turn, "atomic that loops until it matches is not supported");
+    uint64_t va = sdma_address(dw + 1);
+    void *at = sdma_at(turn, "atomic", va, operands.wide ? 8 : 4, true);
     if (!at)
         return RP_SDMA_FAULT;
     rp_signal_store_begin(turn->cp);
     bool known = apply(operation & 0x1f, at, &operands);
     rp_signal_store_end(turn->cp, va, at, turn->ticks);
     if (!known)
-        return rp_sdma_fault(turn, "atomic operation 0x%02x is not supported", dw[0] >> 25);
+        return sdma_fault(turn, "atomic operation 0x%02x is not supported", dw[0] >> 25);
     rp_host_wake();
     return RP_SDMA_DONE;
 }
 
 /* ---- the loop's body ---------------------------------------------------------------------- */
 
-static enum rp_sdma_result rp_sdma_fill(struct rp_sdma_turn *turn);
-static enum rp_sdma_result rp_sdma_copy_linear(struct rp_sdma_turn *turn);
-static enum rp_sdma_result rp_sdma_copy_rect(struct rp_sdma_turn *turn);
+static enum rp_sdma_result sdma_fill(struct rp_sdma_turn *turn);
+static enum rp_sdma_result sdma_copy_linear(struct rp_sdma_turn *turn);
+static enum rp_sdma_result sdma_copy_rect(struct rp_sdma_turn *turn);
 
 static const struct packet_kind {
     uint8_t opcode, sub;
@@ -345,14 +345,14 @@ static const struct packet_kind {
     enum rp_sdma_result (*run)(struct rp_sdma_turn *turn);
 } kinds[] = {
     {RP_SDMA_NOP, 0, 1, false, nop},
-    {RP_SDMA_COPY, RP_SDMA_COPY_LINEAR, 7, true, rp_sdma_copy_linear},
-    {RP_SDMA_COPY, RP_SDMA_COPY_RECT, 13, true, rp_sdma_copy_rect},
+    {RP_SDMA_COPY, RP_SDMA_COPY_LINEAR, 7, true, sdma_copy_linear},
+    {RP_SDMA_COPY, RP_SDMA_COPY_RECT, 13, true, sdma_copy_rect},
     {RP_SDMA_WRITE, 0, 4, false, write_linear},
     {RP_SDMA_FENCE, 0, 4, false, fence},
     {RP_SDMA_TRAP, 0, 2, false, trap},
     {RP_SDMA_POLL_REGMEM, 0, 6, false, poll_regmem},
     {RP_SDMA_ATOMIC, 0, 8, false, atomic},
-    {RP_SDMA_CONST_FILL, 0, 5, true, rp_sdma_fill},
+    {RP_SDMA_CONST_FILL, 0, 5, true, sdma_fill},
     {RP_SDMA_TIMESTAMP, RP_SDMA_TIMESTAMP_GLOBAL, 3, false, timestamp},
     {RP_SDMA_GCR, RP_SDMA_GCR_USER, 5, false, nop},
 };
@@ -427,14 +427,14 @@ static enum rp_cp_progress run_packet(struct rp_sdma_turn *turn)
         return RP_CP_WAITING;
     const struct packet_kind *kind = find_kind(dword(queue, 0));
     if (!kind) {
-        rp_sdma_fault(turn, "packet 0x%08x (opcode %u, sub-opcode %u) is not supported",
-                      dword(queue, 0), dword(queue, 0) & 0xff, dword(queue, 0) >> 8 & 0xff);
+        sdma_fault(turn, "packet 0x%08x (opcode %u, sub-opcode %u) is not supported",
+                   dword(queue, 0), dword(queue, 0) & 0xff, dword(queue, 0) >> 8 & 0xff);
         return RP_CP_PROGRESS;
     }
     uint64_t dwords = packet_dwords(queue, kind, available);
     if (dwords * 4 > queue->ring_bytes) {
-        rp_sdma_fault(turn, "packet of %llu dwords is longer than its ring",
-                      (unsigned long long)dwords);
+        sdma_fault(turn, "packet of %llu dwords is longer than its ring",
+                   (unsigned long long)dwords);
         return RP_CP_PROGRESS;
     }
     if (dwords == 0 || dwords > available)
@@ -493,10 +493,10 @@ static uint8_t *reach(struct rp_sdma_turn *turn, struct window *w, uint64_t va, 
             w->begin = w->end = 0;
             turn->queue->fault_va = va;
             turn->queue->fault_read_only = write;
-            rp_sdma_fault(turn,
-                          write ? "copy or fill writes unmapped or read-only address 0x%llx"
-                                : "copy reads unmapped address 0x%llx",
-                          (unsigned long long)va);
+            sdma_fault(turn,
+                       write ? "copy or fill writes unmapped or read-only address 0x%llx"
+                             : "copy reads unmapped address 0x%llx",
+                       (unsigned long long)va);
             return NULL;
         }
     }
@@ -531,8 +531,8 @@ static bool move(struct rp_sdma_turn *turn, void *to, const void *from, uint64_t
         return true;
     /* The memory is the program's and has the same address on both sides. */
     turn->queue->fault_va = trap.address;
-    rp_sdma_fault(turn, "copy: the program's memory at 0x%llx %s", (unsigned long long)trap.address,
-                  rp_trap_text(trap.kind));
+    sdma_fault(turn, "copy: the program's memory at 0x%llx %s", (unsigned long long)trap.address,
+               rp_trap_text(trap.kind));
     return false;
 }
 
@@ -587,25 +587,25 @@ static enum rp_sdma_result copy_some(struct rp_sdma_turn *turn, const struct lin
 }
 
 /** These handlers move data; queue->done says how far they are. */
-static enum rp_sdma_result rp_sdma_copy_linear(struct rp_sdma_turn *turn)
+static enum rp_sdma_result sdma_copy_linear(struct rp_sdma_turn *turn)
 {
     enum { BROADCAST = 1 << 27 };
     const uint32_t *dw = turn->dw;
     struct linear copy = {
-        .source = rp_sdma_address(dw + 3),
-        .destination = rp_sdma_address(dw + 5),
+        .source = sdma_address(dw + 3),
+        .destination = sdma_address(dw + 5),
         /* gfx90a and later have 30 bits; older GPUs have 22, and the rest is zero there. */
         .bytes = (dw[1] & 0x3fffffff) + 1ull,
     };
     if (dw[2] & (3u << 16 | 3u << 24))
-        return rp_sdma_fault(turn, "copy with byte swapping is not supported");
+        return sdma_fault(turn, "copy with byte swapping is not supported");
     enum rp_sdma_result rc =
         turn->queue->done < copy.bytes ? copy_some(turn, &copy, 0) : RP_SDMA_DONE;
     if (rc != RP_SDMA_DONE)
         return rc;
     uint64_t source = copy.source, first = copy.destination, all = copy.bytes;
     if (dw[0] & BROADCAST) {
-        copy.destination = rp_sdma_address(dw + 7);
+        copy.destination = sdma_address(dw + 7);
         rc = copy_some(turn, &copy, copy.bytes);
         if (rc != RP_SDMA_DONE)
             return rc;
@@ -631,7 +631,7 @@ static struct side side_of(const uint32_t *dw, unsigned element_log2)
         .pitch = ((dw[3] >> 13) + 1ull) << element_log2,
         .slice = ((dw[4] & 0xfffffff) + 1ull) << element_log2,
     };
-    side.origin = rp_sdma_address(dw) + (x << element_log2) + y * side.pitch + z * side.slice;
+    side.origin = sdma_address(dw) + (x << element_log2) + y * side.pitch + z * side.slice;
     return side;
 }
 
@@ -650,14 +650,14 @@ static enum rp_sdma_result copy_row(struct rp_sdma_turn *turn, struct window *fr
     return RP_SDMA_DONE;
 }
 
-static enum rp_sdma_result rp_sdma_copy_rect(struct rp_sdma_turn *turn)
+static enum rp_sdma_result sdma_copy_rect(struct rp_sdma_turn *turn)
 {
     const uint32_t *dw = turn->dw;
     unsigned element_log2 = dw[0] >> 29;
     if (element_log2 > 4)
-        return rp_sdma_fault(turn, "rectangle of elements of 2^%u bytes", element_log2);
+        return sdma_fault(turn, "rectangle of elements of 2^%u bytes", element_log2);
     if (dw[12] & (3u << 16 | 3u << 24))
-        return rp_sdma_fault(turn, "copy with byte swapping is not supported");
+        return sdma_fault(turn, "copy with byte swapping is not supported");
     struct side source = side_of(dw + 1, element_log2), destination = side_of(dw + 6, element_log2);
     uint64_t row_bytes = ((dw[11] & 0x3fff) + 1ull) << element_log2;
     uint64_t rows = (dw[11] >> 16 & 0x3fff) + 1ull, slices = (dw[12] & 0x7ff) + 1ull;
@@ -678,14 +678,14 @@ static enum rp_sdma_result rp_sdma_copy_rect(struct rp_sdma_turn *turn)
 
 /* ---- fills -------------------------------------------------------------------------------- */
 
-static enum rp_sdma_result rp_sdma_fill(struct rp_sdma_turn *turn)
+static enum rp_sdma_result sdma_fill(struct rp_sdma_turn *turn)
 {
     enum { CHUNK = 4096 };
     const uint32_t *dw = turn->dw;
     unsigned size_log2 = dw[0] >> 30;
     if (size_log2 > 2)
-        return rp_sdma_fault(turn, "fill of elements of 2^%u bytes", size_log2);
-    uint64_t va = rp_sdma_address(dw + 1);
+        return sdma_fault(turn, "fill of elements of 2^%u bytes", size_log2);
+    uint64_t va = sdma_address(dw + 1);
     /* The count is one byte, or one element, less than is filled: both are in use. */
     uint64_t bytes = ((dw[4] & 0x3fffffff) >> size_log2 << size_log2) + (1ull << size_log2);
     uint8_t pattern[CHUNK + 4];

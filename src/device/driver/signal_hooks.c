@@ -151,8 +151,8 @@ static struct callback *take(struct rp_callbacks *all)
 
 static bool on_signal(int64_t value, void *data);
 
-static struct rp_host_view_callback rp_host_view_callback_begin(uint64_t ticks);
-static void rp_host_view_callback_end(struct rp_host_view_callback before);
+static struct rp_host_view_callback host_view_callback_begin(uint64_t ticks);
+static void host_view_callback_end(struct rp_host_view_callback before);
 
 static bool make(struct rp_device *device, struct callback *c)
 {
@@ -161,9 +161,9 @@ static bool make(struct rp_device *device, struct callback *c)
                (unsigned long long)c->signal.handle);
     /* If it could not wait, the host is going to know by it. */
     rp_host_view_learn(device, c->ticks);
-    struct rp_host_view_callback before = rp_host_view_callback_begin(c->ticks);
+    struct rp_host_view_callback before = host_view_callback_begin(c->ticks);
     bool again = c->handler(c->value, c->data);
-    rp_host_view_callback_end(before);
+    host_view_callback_end(before);
     return again;
 }
 
@@ -289,7 +289,7 @@ static bool on_signal(int64_t value, void *data)
 }
 
 /** The host knows of ends up to here: callbacks of these are due. */
-static void rp_callbacks_due(uint64_t known_ticks)
+static void callbacks_due(uint64_t known_ticks)
 {
     struct rp_device *device = rp_device_get();
     struct rp_callbacks *all =
@@ -321,7 +321,7 @@ static bool is_blocked(const struct rp_callbacks *all, struct rp_blocked_callbac
     return rp_callback_is_blocked(seen, all->running ? all->tid : 0, all->running_number);
 }
 
-static bool rp_host_view_inside_callback(void);
+static bool host_view_inside_callback(void);
 
 void rp_callbacks_settle(bool all_that_came)
 {
@@ -331,7 +331,7 @@ void rp_callbacks_settle(bool all_that_came)
         device ? __atomic_load_n(&device->callbacks, __ATOMIC_ACQUIRE) : NULL;
     const struct timespec limit = in_ms(PATIENCE_MS);
     struct rp_blocked_callback seen = {0};
-    if (!all || rp_host_view_inside_callback())
+    if (!all || host_view_inside_callback())
         return;
     pthread_mutex_lock(&all->lock);
     if (all_that_came && all->came > all->all_below)
@@ -373,7 +373,7 @@ static bool is_in_hip(const void *code)
 }
 
 /** This thread does something else than to yield until a callback has been made. */
-static void rp_callbacks_awake(void)
+static void callbacks_awake(void)
 {
     callbacks_self.yields = 0;
 }
@@ -385,7 +385,7 @@ static void yielded(const void *caller)
     struct rp_device *device = rp_device_get();
     struct rp_callbacks *all =
         device ? __atomic_load_n(&device->callbacks, __ATOMIC_ACQUIRE) : NULL;
-    if (!all || rp_host_view_inside_callback())
+    if (!all || host_view_inside_callback())
         return;
     if (caller != callbacks_self.caller) {
         callbacks_self.caller = caller;
@@ -473,10 +473,10 @@ static bool is_counted(const struct rp_device *device, uint64_t signal)
 void rp_host_view_learn(struct rp_device *device, uint64_t ticks)
 {
     if (rp_happens_before_learn(&device->causal, ticks))
-        rp_callbacks_due(ticks);
+        callbacks_due(ticks);
 }
 
-static struct rp_host_view_callback rp_host_view_callback_begin(uint64_t ticks)
+static struct rp_host_view_callback host_view_callback_begin(uint64_t ticks)
 {
     struct rp_host_view_callback before = self;
     self.inside = true;
@@ -485,12 +485,12 @@ static struct rp_host_view_callback rp_host_view_callback_begin(uint64_t ticks)
     return before;
 }
 
-static void rp_host_view_callback_end(struct rp_host_view_callback before)
+static void host_view_callback_end(struct rp_host_view_callback before)
 {
     self = before;
 }
 
-static bool rp_host_view_inside_callback(void)
+static bool host_view_inside_callback(void)
 {
     return self.inside;
 }
@@ -541,7 +541,7 @@ static int64_t wait_a_moment(uint64_t signal, int64_t value);
 int64_t rp_host_view_look(struct rp_device *device, uint64_t signal, int64_t value)
 {
     uint64_t ticks = 0;
-    rp_callbacks_awake();
+    callbacks_awake();
     if (!is_counted(device, signal))
         return value;
     pthread_mutex_lock(&device->stores.lock);
@@ -572,7 +572,7 @@ int64_t rp_host_view_look(struct rp_device *device, uint64_t signal, int64_t val
 
 void rp_host_view_wait(struct rp_device *device, uint64_t signal, int condition, int64_t value)
 {
-    rp_callbacks_awake();
+    callbacks_awake();
     if (!is_counted(device, signal))
         return;
     pthread_mutex_lock(&device->stores.lock);
@@ -592,7 +592,7 @@ void rp_host_view_wait(struct rp_device *device, uint64_t signal, int condition,
 }
 
 /** A thread is about to store @p value. */
-static void rp_host_view_store(struct rp_device *device, uint64_t signal, int64_t value)
+static void host_view_store(struct rp_device *device, uint64_t signal, int64_t value)
 {
     if (!is_counted(device, signal))
         return;
@@ -687,7 +687,7 @@ uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t *signals, int *con
     {                                                                                              \
         struct rp_device *device = rp_device_get();                                                \
         if (device)                                                                                \
-            rp_host_view_store(device, signal.handle, holds);                                      \
+            host_view_store(device, signal.handle, holds);                                         \
         RP_RUNTIME(name)(signal, value);                                                           \
     }
 STORE_HOOK(hsa_signal_store_relaxed, value)
@@ -710,7 +710,7 @@ static void made(int status, hsa_signal_t signal, int64_t value)
         return;
     rp_happens_before_activate(&device->causal);
     __atomic_store_n(&device->settle, rp_callbacks_settle, __ATOMIC_RELEASE);
-    rp_host_view_store(device, signal.handle, value);
+    host_view_store(device, signal.handle, value);
 }
 
 int hsa_signal_create(int64_t value, uint32_t count, const void *consumers,

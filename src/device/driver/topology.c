@@ -28,7 +28,7 @@
 #include "arch/arch.h"
 
 /** Returns the serial number that the driver reads from a GPU. No real GPU has this one. */
-static inline uint64_t rp_topology_unique_id(unsigned gpu)
+static inline uint64_t topology_unique_id(unsigned gpu)
 {
     return 1234567890 + (uint64_t)gpu;
 }
@@ -127,7 +127,7 @@ static bool number_called(const struct subject *s, const char *word, uint64_t *r
         {"link", s->link},
         {"cache", s->cache},
         {"gpu_id", rp_topology_gpu_id(s->gpu)},
-        {"unique_id", rp_topology_unique_id(s->gpu)},
+        {"unique_id", topology_unique_id(s->gpu)},
         {"vendor", a->pci_vendor_id},
         {"device", a->pci_device_id},
         {"class", a->pci_class},

@@ -23,7 +23,7 @@
 #include "device/isa/wave_state.h"
 
 /** Returns an empty log, or NULL when the host is out of memory. */
-static struct rp_atomic_log *rp_atomic_log_new(struct rp_dispatch *d)
+static struct rp_atomic_log *atomic_log_new(struct rp_dispatch *d)
 {
     pthread_mutex_lock(&d->lock);
     struct rp_atomic_log *log = d->free_logs;
@@ -90,7 +90,7 @@ static int note_gate(struct rp_wave *w, const struct rp_insn *in)
         return in->gated(w, in);
     }
     if (!h->env.log)
-        h->env.log = rp_atomic_log_new(h->dispatch);
+        h->env.log = atomic_log_new(h->dispatch);
     if (!h->env.log || h->env.log->count + RP_LANES > RP_ATOMIC_LOG_ENTRIES)
         return RP_STEP_TURN;
     h->env.logging = true;

@@ -64,18 +64,18 @@ static uint32_t xcc_of(const struct rp_wave *w)
     return arch && arch->xcc_count ? (uint32_t)(w->group->linear_id % arch->xcc_count) : 0;
 }
 
-static void rp_wave_host_flush(struct rp_dispatch *d);
+static void wave_host_flush(struct rp_dispatch *d);
 
 static void interrupt(struct rp_wave *w, uint32_t m0)
 {
     struct rp_dispatch *d = w->group->dispatch;
     if (d->interrupt_count == RP_INTERRUPTS)
-        rp_wave_host_flush(d);
+        wave_host_flush(d);
     d->interrupt[d->interrupt_count++] = m0;
 }
 
 /** Passes on what interrupt has kept. */
-static void rp_wave_host_flush(struct rp_dispatch *d)
+static void wave_host_flush(struct rp_dispatch *d)
 {
     for (unsigned i = 0; i < d->interrupt_count; i++)
         if (d->host->send_interrupt)
@@ -973,7 +973,7 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
         d->busy_ns += own_ns > d->longest_ns ? own_ns : d->longest_ns;
     }
     d->timed = true;
-    rp_wave_host_flush(d);
+    wave_host_flush(d);
     if (d->state != RP_RUN_MORE)
         rp_bound_note(d->work, d->fault.kind == RP_FAULT_BOUND);
     return d->state;

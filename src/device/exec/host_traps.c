@@ -25,7 +25,7 @@ struct rp_borrowed_ranges {
     } span[RP_BORROWED_RANGES];
 };
 
-static bool rp_borrowed_ranges_has(const struct rp_borrowed_ranges *lent, uint64_t address)
+static bool borrowed_ranges_has(const struct rp_borrowed_ranges *lent, uint64_t address)
 {
     uint32_t count = __atomic_load_n(&lent->count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++)
@@ -53,7 +53,7 @@ static void stretch(struct rp_borrowed_ranges *lent, uint32_t i, uint64_t begin,
         __atomic_store_n(&lent->span[i].end, end, __ATOMIC_RELAXED);
 }
 
-static void rp_borrowed_ranges_add(struct rp_borrowed_ranges *lent, uint64_t begin, uint64_t end)
+static void borrowed_ranges_add(struct rp_borrowed_ranges *lent, uint64_t begin, uint64_t end)
 {
     uint32_t count = lent->count, nearest = 0;
     uint64_t least = UINT64_MAX;
@@ -128,7 +128,7 @@ static unsigned take_cell(struct rp_signal_action *d)
     }
 }
 
-static void rp_signal_action_get(const struct rp_signal_action *d, struct sigaction *ret)
+static void signal_action_get(const struct rp_signal_action *d, struct sigaction *ret)
 {
     uint32_t present = __atomic_load_n(&d->present, __ATOMIC_ACQUIRE), after;
     for (;; present = after) {
@@ -142,8 +142,8 @@ static void rp_signal_action_get(const struct rp_signal_action *d, struct sigact
 }
 
 /** Replaces it. @p fresh and @p ret_old may be the same object. */
-static void rp_signal_action_set(struct rp_signal_action *d, const struct sigaction *fresh,
-                                 struct sigaction *ret_old)
+static void signal_action_set(struct rp_signal_action *d, const struct sigaction *fresh,
+                              struct sigaction *ret_old)
 {
     struct sigaction old;
     unsigned cell = take_cell(d);
@@ -191,7 +191,7 @@ static struct rp_signal_action *disposition_of(int signal)
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
     struct sigaction action, fallback = {.sa_handler = SIG_DFL}, old;
-    rp_signal_action_get(disposition_of(signal), &action);
+    signal_action_get(disposition_of(signal), &action);
     bool function = action.sa_flags & SA_SIGINFO ||
                     (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
     if (!function) {
@@ -206,7 +206,7 @@ static void pass_on(int signal, siginfo_t *info, void *context)
         sigaddset(&action.sa_mask, signal);
     pthread_sigmask(SIG_BLOCK, &action.sa_mask, NULL);
     if (action.sa_flags & (int)SA_RESETHAND)
-        rp_signal_action_set(disposition_of(signal), &fallback, &old);
+        signal_action_set(disposition_of(signal), &fallback, &old);
     if (action.sa_flags & SA_SIGINFO)
         action.sa_sigaction(signal, info, context);
     else
@@ -230,7 +230,7 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     struct attempt *attempt = current;
     /* A general protection fault (no such address at all) comes without an address: not lent. */
     if (!attempt || info->si_code <= 0 ||
-        !rp_borrowed_ranges_has(&guard.lent, (uintptr_t)info->si_addr)) {
+        !borrowed_ranges_has(&guard.lent, (uintptr_t)info->si_addr)) {
         int errno_before = errno;
         pass_on(signal, info, context);
         errno = errno_before;
@@ -268,8 +268,8 @@ int rp_trap_install(void)
             guard.change_action(SIGBUS, NULL, &program[1]) < 0)
             rc = -errno;
         if (rc == 0) { /* What the handlers pass on to is set first. */
-            rp_signal_action_set(disposition_of(SIGSEGV), &program[0], &unset);
-            rp_signal_action_set(disposition_of(SIGBUS), &program[1], &unset);
+            signal_action_set(disposition_of(SIGSEGV), &program[0], &unset);
+            signal_action_set(disposition_of(SIGBUS), &program[1], &unset);
             if (guard.change_action(SIGSEGV, &ours, NULL) < 0 ||
                 guard.change_action(SIGBUS, &ours, NULL) < 0)
                 rc = -errno;
@@ -290,9 +290,9 @@ void rp_trap_sigaction(int signal, const struct sigaction *fresh, struct sigacti
 {
     struct sigaction old;
     if (fresh)
-        rp_signal_action_set(disposition_of(signal), fresh, &old);
+        signal_action_set(disposition_of(signal), fresh, &old);
     else
-        rp_signal_action_get(disposition_of(signal), &old);
+        signal_action_get(disposition_of(signal), &old);
     if (ret_old)
         *ret_old = old;
 }
@@ -300,7 +300,7 @@ void rp_trap_sigaction(int signal, const struct sigaction *fresh, struct sigacti
 void rp_trap_borrow(uint64_t begin, uint64_t end)
 {
     pthread_mutex_lock(&guard.lock);
-    rp_borrowed_ranges_add(&guard.lent, begin, end);
+    borrowed_ranges_add(&guard.lent, begin, end);
     pthread_mutex_unlock(&guard.lock);
 }
 

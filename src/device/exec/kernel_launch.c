@@ -300,7 +300,7 @@ static void group_extent(const struct rp_kernel *k, const uint32_t id[3], uint32
 }
 
 /** Finds the workgroup's place in the grid. */
-static void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3])
+static void kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3])
 {
     /* Division is slow, so a single row avoids it. */
     const bool is_row = k->groups[0] == k->group_count;
@@ -313,8 +313,8 @@ static void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, ui
  * Waves of workgroup @p id, and its extent in work-items: less at the edge of a grid that is not a
  * multiple of the group.
  */
-static uint32_t rp_kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3],
-                                      uint32_t ret_extent[3])
+static uint32_t kernel_group_waves(const struct rp_kernel *k, const uint32_t id[3],
+                                   uint32_t ret_extent[3])
 {
     group_extent(k, id, ret_extent);
     return (ret_extent[0] * ret_extent[1] * ret_extent[2] + RP_LANES - 1) / RP_LANES;
@@ -361,8 +361,8 @@ static uint64_t start_lanes(const struct rp_kernel *k, const uint32_t extent[3],
  * kernel's first instruction.
  * @param extent of its workgroup
  */
-static void rp_kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3],
-                                 struct rp_wave *w)
+static void kernel_start_wave(const struct rp_kernel *k, const uint32_t extent[3],
+                              struct rp_wave *w)
 {
     w->group->env->lanes->copy_dwords(w->sgpr, k->sgpr, RP_SGPR_COUNT);
     w->pc = k->entry_va;
@@ -584,11 +584,11 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
     struct rp_group *g = &slot->group;
     g->linear_id = linear_id;
     uint32_t extent[3];
-    rp_kernel_group_id(
+    kernel_group_id(
         k, rp_wave_order_group(d->settings.order, linear_id, k->group_count, k->resident_groups),
         g->id);
     g->start_cycles = k->resident_waves ? past_cycles / k->resident_waves : 0;
-    g->wave_count = rp_kernel_group_waves(k, g->id, extent);
+    g->wave_count = kernel_group_waves(k, g->id, extent);
     g->waves_ended = g->waves_at_barrier = 0;
     g->wave_budget = g->idle_turns = 0;
     rp_wave_order_begin(d->settings.order, g);
@@ -600,7 +600,7 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
             memset(w->scratch, 0, (size_t)w->scratch_dirty_bytes * RP_LANES);
         w->scratch_dirty_bytes = 0;
         w->record = NULL;
-        rp_kernel_start_wave(k, extent, w);
+        kernel_start_wave(k, extent, w);
     }
     if (d->settings.poison)
         rp_exec_poison_group(d->settings.poison, slot);

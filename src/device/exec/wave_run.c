@@ -24,22 +24,22 @@ enum { RP_JIT_HOT = 24 };
 /**
  * Counts an execution of the instruction at @p slot, which is @p dwords long; @p times may be -1.
  */
-static inline void rp_page_counters_add(struct rp_page_counters *t, size_t slot, unsigned dwords,
-                                        int64_t times)
+static inline void page_counters_add(struct rp_page_counters *t, size_t slot, unsigned dwords,
+                                     int64_t times)
 {
     t->runs[slot] += times;
     t->runs[slot + dwords] -= times;
 }
 
-static inline void rp_page_counters_add_lanes(struct rp_page_counters *t, size_t slot,
-                                              unsigned dwords, unsigned active)
+static inline void page_counters_add_lanes(struct rp_page_counters *t, size_t slot, unsigned dwords,
+                                           unsigned active)
 {
     t->lanes[slot] += (int64_t)active - RP_LANES;
     t->lanes[slot + dwords] -= (int64_t)active - RP_LANES;
 }
 
 /** The wave is about to execute up to RP_RUN_LOG_RUNS instructions in translated code of a page. */
-static inline void rp_run_log_begin(struct rp_run_log *t, const struct rp_code_page *page)
+static inline void run_log_begin(struct rp_run_log *t, const struct rp_code_page *page)
 {
     t->next = t->run;
     t->page = page;
@@ -48,7 +48,7 @@ static inline void rp_run_log_begin(struct rp_run_log *t, const struct rp_code_p
 enum { SLOT_BYTES = 4 };
 
 /** Writes out what there is; the log is empty. */
-static void rp_run_log_flush(struct rp_run_log *t, struct rp_wave *w)
+static void run_log_flush(struct rp_run_log *t, struct rp_wave *w)
 {
     const struct rp_observer *observer = rp_observer_of(w);
     const uint64_t entry_va = w->group->dispatch->kernel.entry_va;
@@ -60,7 +60,7 @@ static void rp_run_log_flush(struct rp_run_log *t, struct rp_wave *w)
 
 int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in)
 {
-    rp_run_log_flush(w->run_log, w);
+    run_log_flush(w->run_log, w);
     rp_observer_of(w)->on_access(w, in);
     return in->fn(w, in);
 }
@@ -106,8 +106,8 @@ static uint64_t state_hash(const struct rp_wave *w)
 }
 
 /** Adds a turn of @p w to the cost of the present turn of its loop; @p before: counts before it. */
-static void rp_wait_turn(struct rp_wave *w, const struct rp_counts *before,
-                         const struct rp_counts *after)
+static void wait_turn(struct rp_wave *w, const struct rp_counts *before,
+                      const struct rp_counts *after)
 {
     struct rp_counts *cost = &w->wait.cost;
     cost->wave_insts += after->wave_insts - before->wave_insts;
@@ -145,11 +145,11 @@ static void take_back(struct rp_wave *w, struct rp_counts *counts)
 }
 
 /**
- * Is called after a turn that ended in RP_STEP_POLL, and after rp_wait_turn(). It subtracts a turn
+ * Is called after a turn that ended in RP_STEP_POLL, and after wait_turn(). It subtracts a turn
  * of the loop that changed nothing from @p counts.
  * @return whether others should run first
  */
-static bool rp_wait_poll(struct rp_wave *w, struct rp_counts *counts)
+static bool wait_poll(struct rp_wave *w, struct rp_counts *counts)
 {
     struct rp_wait *wait = &w->wait;
     bool others_first = w->poll_count % POLL_LIMIT == 0;
@@ -304,7 +304,7 @@ static void run_take_back(struct turn *t, struct rp_wave *w, const struct rp_ins
     t->cycles -= in->issue_cycles;
     t->left++;
     if (t->tally)
-        rp_page_counters_add(t->tally, (size_t)(in - t->page->insn), in->size_bytes / 4, -1);
+        page_counters_add(t->tally, (size_t)(in - t->page->insn), in->size_bytes / 4, -1);
 }
 
 static void enter_turn_at(const struct turn *t, uint64_t pc)
@@ -339,10 +339,10 @@ static inline int run_native(struct turn *t, struct rp_wave *w, const struct rp_
 {
     struct rp_jit_state state = {.left = t->left, .cycles = t->cycles, .tally = t->tally};
     if (t->records)
-        rp_run_log_begin(w->run_log, t->page);
+        run_log_begin(w->run_log, t->page);
     const int step = native->enter(w, &state, native->code);
     if (t->records)
-        rp_run_log_flush(w->run_log, w);
+        run_log_flush(w->run_log, w);
     t->left = state.left;
     t->cycles = state.cycles;
     t->interpret = false;
@@ -373,11 +373,11 @@ static inline const struct rp_jit_entry *native_at(const struct turn *t, const s
 static inline void note(const struct turn *t, const struct rp_wave *w, const struct rp_insn *in)
 {
     const size_t slot = (size_t)(in - t->page->insn);
-    rp_page_counters_add(t->tally, slot, in->size_bytes / 4, 1);
+    page_counters_add(t->tally, slot, in->size_bytes / 4, 1);
     const uint64_t exec = RP_EXEC(w);
     if (exec != ~0ull && rp_insn_counts_lanes(in))
-        rp_page_counters_add_lanes(t->tally, slot, in->size_bytes / 4,
-                                   (unsigned)__builtin_popcountll(exec));
+        page_counters_add_lanes(t->tally, slot, in->size_bytes / 4,
+                                (unsigned)__builtin_popcountll(exec));
 }
 
 /* Interpretation may do this as well. */
@@ -655,7 +655,7 @@ static enum group_state after_turn(struct rp_exec_worker *h, struct rp_group *g,
         next_wave(g);
         return GROUP_MORE;
     case RP_STEP_POLL:
-        if (!rp_wait_poll(w, &h->env.counts)) {
+        if (!wait_poll(w, &h->env.counts)) {
             if (!g->wave_budget)
                 next_wave(g);
             return GROUP_MORE;
@@ -707,7 +707,7 @@ static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_s
     int step = __builtin_expect(rp_mem_borrows(&h->env.mem), 0) ? run_guarded(h, w, &unused)
                                                                 : run_wave(h, w, &unused);
     if (polls)
-        rp_wait_turn(w, &before, &h->env.counts);
+        wait_turn(w, &before, &h->env.counts);
     uint32_t used = turn - unused;
     g->wave_budget -= used;
     lane->left -= used;

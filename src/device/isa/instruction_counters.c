@@ -36,7 +36,7 @@ static bool begins(const char *mnemonic, const char *const *words)
     return false;
 }
 
-static enum rp_access rp_insn_access(const struct rp_insn *in)
+static enum rp_access insn_access(const struct rp_insn *in)
 {
     const uint8_t access = rp_op_rows[in->op].access;
     return access == RP_ACCESS_CMPSWAP ? RP_ACCESS_ATOMIC : (enum rp_access)access;
@@ -52,7 +52,7 @@ static enum unit sopp_unit(const struct rp_insn *in)
     return begins(mnemonic, messages) ? UNIT_MESSAGE : UNIT_INTERNAL;
 }
 
-static enum unit rp_insn_unit(const struct rp_insn *in)
+static enum unit insn_unit(const struct rp_insn *in)
 {
     switch (in->fmt) {
     case RP_FMT_SOP1:
@@ -247,7 +247,7 @@ static void count_wavefronts(enum rp_access access, int first, uint64_t times, u
 
 static void count_vmem(const struct rp_insn *in, bool is_flat, uint64_t times, uint64_t *values)
 {
-    const enum rp_access access = rp_insn_access(in);
+    const enum rp_access access = insn_access(in);
     const bool returns = access == RP_ACCESS_ATOMIC && in->flags & RP_IF_SC0;
 
     _Static_assert(RP_COUNTER_TA_FLAT_ATOMIC_WAVEFRONTS - RP_COUNTER_TA_FLAT_WAVEFRONTS ==
@@ -284,10 +284,10 @@ static void count_smem(const struct rp_insn *in, uint64_t times, uint64_t *value
     values[RP_COUNTER_SQ_INST_CYCLES_SMEM] += times;
     values[RP_COUNTER_SQ_ACTIVE_INST_SCA] += times;
     values[RP_COUNTER_SQ_ACTIVE_INST_ANY] += times;
-    if (rp_insn_access(in) == RP_ACCESS_NONE) /* s_memtime and s_dcache_inv access no memory. */
+    if (insn_access(in) == RP_ACCESS_NONE) /* s_memtime and s_dcache_inv access no memory. */
         return;
     values[RP_COUNTER_SQC_DCACHE_REQ] += times;
-    if (rp_insn_access(in) != RP_ACCESS_LOAD)
+    if (insn_access(in) != RP_ACCESS_LOAD)
         return;
     switch (in->dst.dwords) {
     case 1:
@@ -323,7 +323,7 @@ void rp_insn_add_counters(const struct rp_insn *in, uint64_t times, uint64_t idl
                           uint64_t *values)
 {
     values[RP_COUNTER_SQ_INSTS] += times;
-    switch (rp_insn_unit(in)) {
+    switch (insn_unit(in)) {
     case UNIT_INTERNAL:
         break;
     case UNIT_SALU:

@@ -26,7 +26,7 @@ static inline int32_t sign_extend(uint32_t value, unsigned width)
 }
 
 /** Returns another dword of the instruction, or 0 and sets bad when the program ends before it. */
-static uint32_t rp_dec_dword(struct rp_dec *d)
+static uint32_t dec_dword(struct rp_dec *d)
 {
     unsigned n = d->in->size_bytes / 4;
     if (n >= d->dwords) {
@@ -39,7 +39,7 @@ static uint32_t rp_dec_dword(struct rp_dec *d)
 }
 
 /** Finds the row of an opcode. @return false, and bad is set, when the target has none */
-static bool rp_dec_row(struct rp_dec *d, enum rp_fmt fmt, enum rp_seg seg, unsigned opcode)
+static bool dec_row(struct rp_dec *d, enum rp_fmt fmt, enum rp_seg seg, unsigned opcode)
 {
     d->in->op = (uint16_t)rp_op_find(fmt, seg, opcode);
     d->in->fmt = (uint8_t)fmt;
@@ -64,7 +64,7 @@ static struct rp_opnd make_reg(struct rp_dec *d, enum rp_opnd_kind kind, unsigne
 }
 
 /** Scalar groups are aligned; hardware ignores the low bits of a misaligned number. */
-static struct rp_opnd rp_dec_sgpr(struct rp_dec *d, unsigned index, unsigned type)
+static struct rp_opnd dec_sgpr(struct rp_dec *d, unsigned index, unsigned type)
 {
     const unsigned n = rp_type_dwords(type);
     if (n > 1)
@@ -72,18 +72,18 @@ static struct rp_opnd rp_dec_sgpr(struct rp_dec *d, unsigned index, unsigned typ
     return make_reg(d, RP_OPND_SGPR, index, type);
 }
 
-static struct rp_opnd rp_dec_vgpr(struct rp_dec *d, unsigned index, unsigned type)
+static struct rp_opnd dec_vgpr(struct rp_dec *d, unsigned index, unsigned type)
 {
     return make_reg(d, RP_OPND_VGPR, index, type);
 }
 
 /** Returns an accumulation register if @p acc is set, else a VGPR. */
-static struct rp_opnd rp_dec_vector(struct rp_dec *d, bool acc, unsigned index, unsigned type)
+static struct rp_opnd dec_vector(struct rp_dec *d, bool acc, unsigned index, unsigned type)
 {
     return make_reg(d, acc ? RP_OPND_AGPR : RP_OPND_VGPR, index, type);
 }
 
-static struct rp_opnd rp_dec_const(unsigned type, unsigned enc, uint64_t imm)
+static struct rp_opnd dec_const(unsigned type, unsigned enc, uint64_t imm)
 {
     return (struct rp_opnd){.kind = RP_OPND_CONST,
                             .dwords = (uint8_t)rp_type_dwords(type),
@@ -103,7 +103,7 @@ static uint64_t inline_int(unsigned enc, unsigned type)
 /* Widens a 32-bit literal for a 64-bit operand: it is the high half of an f64, is sign-extended
  * for i64, and is unsigned otherwise.
  */
-static uint64_t rp_dec_literal(uint32_t word, unsigned type)
+static uint64_t dec_literal(uint32_t word, unsigned type)
 {
     if (type == RP_T_F64)
         return (uint64_t)word << 32;
@@ -116,18 +116,18 @@ static uint64_t rp_dec_literal(uint32_t word, unsigned type)
  * Decodes an 8-bit scalar source of SALU or VALU. A literal is taken from the stream if @p
  * may_literal is set.
  */
-static struct rp_opnd rp_dec_scalar(struct rp_dec *d, unsigned enc, unsigned type, bool may_literal)
+static struct rp_opnd dec_scalar(struct rp_dec *d, unsigned enc, unsigned type, bool may_literal)
 {
     if (rp_type_dwords(type) == 0)
         return (struct rp_opnd){0};
     if (enc < SRC_INT_0)
-        return rp_dec_sgpr(d, enc, type);
+        return dec_sgpr(d, enc, type);
     if (enc <= SRC_INT_MINUS_16)
-        return rp_dec_const(type, enc, inline_int(enc, type));
+        return dec_const(type, enc, inline_int(enc, type));
     if (enc >= SRC_FLOAT_FIRST && enc <= SRC_FLOAT_LAST)
-        return rp_dec_const(type, enc, rp_inline_float(enc, type));
+        return dec_const(type, enc, rp_inline_float(enc, type));
     if (enc == SRC_LITERAL && may_literal)
-        return rp_dec_const(type, enc, rp_dec_literal(rp_dec_dword(d), type));
+        return dec_const(type, enc, dec_literal(dec_dword(d), type));
     if ((enc >= SRC_APERTURE_FIRST && enc <= SRC_APERTURE_LAST) ||
         (enc >= SRC_VCCZ && enc <= SRC_LDS_DIRECT))
         return (struct rp_opnd){.kind = RP_OPND_SPECIAL,
@@ -139,19 +139,19 @@ static struct rp_opnd rp_dec_scalar(struct rp_dec *d, unsigned enc, unsigned typ
 }
 
 /** Decodes a 9-bit vector source. */
-static struct rp_opnd rp_dec_source(struct rp_dec *d, unsigned enc, unsigned type, bool may_literal)
+static struct rp_opnd dec_source(struct rp_dec *d, unsigned enc, unsigned type, bool may_literal)
 {
     if (enc >= SRC_VGPR)
-        return rp_dec_vgpr(d, enc - SRC_VGPR, type);
-    return rp_dec_scalar(d, enc, type, may_literal);
+        return dec_vgpr(d, enc - SRC_VGPR, type);
+    return dec_scalar(d, enc, type, may_literal);
 }
 
 /* The memory formats: SMEM, FLAT, DS, MUBUF, MTBUF. */
 
-static void rp_dec_smem(struct rp_dec *d, uint32_t w0)
+static void dec_smem(struct rp_dec *d, uint32_t w0)
 {
-    uint32_t w1 = rp_dec_dword(d);
-    if (d->bad || !rp_dec_row(d, RP_FMT_SMEM, 0, bits(w0, 18, 8)))
+    uint32_t w1 = dec_dword(d);
+    if (d->bad || !dec_row(d, RP_FMT_SMEM, 0, bits(w0, 18, 8)))
         return;
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
@@ -159,16 +159,16 @@ static void rp_dec_smem(struct rp_dec *d, uint32_t w0)
     bool imm = bits(w0, 17, 1), soffset_en = bits(w0, 14, 1);
     if (bits(w0, 16, 1))
         in->flags |= RP_IF_SC0;
-    in->dst = rp_dec_sgpr(d, sdata, row->dst);
-    in->src[0] = rp_dec_sgpr(d, sdata, row->src[0]);
-    in->src[2] = rp_dec_sgpr(d, bits(w0, 0, 6) * 2, row->src[2]);
+    in->dst = dec_sgpr(d, sdata, row->dst);
+    in->src[0] = dec_sgpr(d, sdata, row->src[0]);
+    in->src[2] = dec_sgpr(d, bits(w0, 0, 6) * 2, row->src[2]);
     if (row->src[2] == RP_T_NONE)
         return; /* Cache control and clocks have no address. */
     if (imm)
         in->offset = sign_extend(w1, 21);
     if (soffset_en || !imm) {
         /* Without IMM the offset field itself names the register unless SOFFSET_EN is set. */
-        in->src[1] = rp_dec_sgpr(d, soffset_en ? bits(w1, 25, 7) : bits(w1, 0, 7), row->src[1]);
+        in->src[1] = dec_sgpr(d, soffset_en ? bits(w1, 25, 7) : bits(w1, 0, 7), row->src[1]);
         in->flags |= RP_IF_SOFFSET_EN;
     }
 }
@@ -196,11 +196,11 @@ static void load_to_lds(struct rp_dec *d)
     d->bad = true;
 }
 
-static void rp_dec_flat(struct rp_dec *d, uint32_t w0)
+static void dec_flat(struct rp_dec *d, uint32_t w0)
 {
-    uint32_t w1 = rp_dec_dword(d);
+    uint32_t w1 = dec_dword(d);
     enum rp_seg seg = bits(w0, 14, 2);
-    if (d->bad || seg == 3 || !rp_dec_row(d, RP_FMT_FLAT, seg, bits(w0, 18, 7))) {
+    if (d->bad || seg == 3 || !dec_row(d, RP_FMT_FLAT, seg, bits(w0, 18, 7))) {
         d->bad = true;
         return;
     }
@@ -225,22 +225,22 @@ static void rp_dec_flat(struct rp_dec *d, uint32_t w0)
         in->flags |= RP_IF_LDS;
     if (has_vaddr) {
         unsigned type = has_saddr ? RP_T_B32 : row->src[0];
-        in->src[0] = rp_dec_vgpr(d, bits(w1, 0, 8), type);
+        in->src[0] = dec_vgpr(d, bits(w1, 0, 8), type);
         in->flags |= RP_IF_VADDR;
     }
     if (has_saddr) {
-        in->src[2] = rp_dec_sgpr(d, saddr, row->src[2]);
+        in->src[2] = dec_sgpr(d, saddr, row->src[2]);
         in->flags |= RP_IF_SADDR;
     }
-    in->src[1] = rp_dec_vector(d, acc, bits(w1, 8, 8), row->src[1]);
+    in->src[1] = dec_vector(d, acc, bits(w1, 8, 8), row->src[1]);
     if (!atomic || in->flags & RP_IF_SC0)
-        in->dst = rp_dec_vector(d, acc, bits(w1, 24, 8), row->dst);
+        in->dst = dec_vector(d, acc, bits(w1, 24, 8), row->dst);
 }
 
-static void rp_dec_ds(struct rp_dec *d, uint32_t w0)
+static void dec_ds(struct rp_dec *d, uint32_t w0)
 {
-    uint32_t w1 = rp_dec_dword(d);
-    if (d->bad || !rp_dec_row(d, RP_FMT_DS, 0, bits(w0, 17, 8)))
+    uint32_t w1 = dec_dword(d);
+    if (d->bad || !dec_row(d, RP_FMT_DS, 0, bits(w0, 17, 8)))
         return;
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
@@ -248,16 +248,16 @@ static void rp_dec_ds(struct rp_dec *d, uint32_t w0)
     in->offset = (int32_t)bits(w0, 0, 16);
     if (bits(w0, 16, 1))
         in->flags |= RP_IF_GDS;
-    in->src[0] = rp_dec_vgpr(d, bits(w1, 0, 8), row->src[0]);
-    in->src[1] = rp_dec_vector(d, acc, bits(w1, 8, 8), row->src[1]);
-    in->src[3] = rp_dec_vector(d, acc, bits(w1, 16, 8), row->src[3]);
-    in->dst = rp_dec_vector(d, acc, bits(w1, 24, 8), row->dst);
+    in->src[0] = dec_vgpr(d, bits(w1, 0, 8), row->src[0]);
+    in->src[1] = dec_vector(d, acc, bits(w1, 8, 8), row->src[1]);
+    in->src[3] = dec_vector(d, acc, bits(w1, 16, 8), row->src[3]);
+    in->dst = dec_vector(d, acc, bits(w1, 24, 8), row->dst);
 }
 
 /* Data of a buffer instruction, read or written. */
 static struct rp_opnd buffer_data(struct rp_dec *d, uint32_t w1, unsigned type)
 {
-    return rp_dec_vector(d, bits(w1, 23, 1), bits(w1, 8, 8), type);
+    return dec_vector(d, bits(w1, 23, 1), bits(w1, 8, 8), type);
 }
 
 /* Decodes what MUBUF and MTBUF have in the same places: address, data to store, resource and
@@ -271,12 +271,12 @@ static void buffer_operands(struct rp_dec *d, uint32_t w0, uint32_t w1)
     in->offset = (int32_t)bits(w0, 0, 12);
     in->flags |= (offen ? RP_IF_OFFEN : 0) | (idxen ? RP_IF_IDXEN : 0);
     if (offen || idxen) {
-        in->src[0] = rp_dec_vgpr(d, bits(w1, 0, 8), offen && idxen ? RP_T_B64 : RP_T_B32);
+        in->src[0] = dec_vgpr(d, bits(w1, 0, 8), offen && idxen ? RP_T_B64 : RP_T_B32);
         in->flags |= RP_IF_VADDR;
     }
     in->src[1] = buffer_data(d, w1, row->src[1]);
-    in->src[2] = rp_dec_sgpr(d, bits(w1, 16, 5) * 4, row->src[2]);
-    in->src[3] = rp_dec_scalar(d, bits(w1, 24, 8), row->src[3], false);
+    in->src[2] = dec_sgpr(d, bits(w1, 16, 5) * 4, row->src[2]);
+    in->src[3] = dec_scalar(d, bits(w1, 24, 8), row->src[3], false);
 }
 
 static bool loads_to_lds(unsigned op)
@@ -297,10 +297,10 @@ static bool loads_to_lds(unsigned op)
     }
 }
 
-static void rp_dec_mubuf(struct rp_dec *d, uint32_t w0)
+static void dec_mubuf(struct rp_dec *d, uint32_t w0)
 {
-    uint32_t w1 = rp_dec_dword(d);
-    if (d->bad || !rp_dec_row(d, RP_FMT_MUBUF, 0, bits(w0, 18, 7)))
+    uint32_t w1 = dec_dword(d);
+    if (d->bad || !dec_row(d, RP_FMT_MUBUF, 0, bits(w0, 18, 7)))
         return;
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
@@ -317,10 +317,10 @@ static void rp_dec_mubuf(struct rp_dec *d, uint32_t w0)
     d->bad |= lds && !loads_to_lds(in->op);
 }
 
-static void rp_dec_mtbuf(struct rp_dec *d, uint32_t w0)
+static void dec_mtbuf(struct rp_dec *d, uint32_t w0)
 {
-    uint32_t w1 = rp_dec_dword(d);
-    if (d->bad || !rp_dec_row(d, RP_FMT_MTBUF, 0, bits(w0, 15, 4)))
+    uint32_t w1 = dec_dword(d);
+    if (d->bad || !dec_row(d, RP_FMT_MTBUF, 0, bits(w0, 15, 4)))
         return;
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
@@ -354,7 +354,7 @@ static void matrices(struct rp_dec *d, uint32_t w0, uint32_t w1)
     in->cbsz = (uint8_t)bits(w0, 8, 3);
     in->abid = (uint8_t)bits(w0, 11, 4);
     in->blgp = (uint8_t)bits(w1, 29, 3);
-    in->dst = rp_dec_vector(d, acc_cd, bits(w0, 0, 8), row->dst);
+    in->dst = dec_vector(d, acc_cd, bits(w0, 0, 8), row->dst);
     for (unsigned i = 0; i < 3; i++) {
         unsigned enc = bits(w1, 9 * i, 9);
         const unsigned type = i < 2 ? matrix_type(in, i) : row->src[2];
@@ -362,41 +362,41 @@ static void matrices(struct rp_dec *d, uint32_t w0, uint32_t w1)
         bool smfmac_index = i == 2 && row->src[2] == RP_T_B32;
         bool acc = i < 2 ? bits(w1, 27 + i, 1) : acc_cd && !smfmac_index;
         d->bad |= enc < SRC_VGPR && (i < 2 || smfmac_index);
-        in->src[i] = enc >= SRC_VGPR ? rp_dec_vector(d, acc, enc - SRC_VGPR, type)
-                                     : rp_dec_scalar(d, enc, type, false);
+        in->src[i] = enc >= SRC_VGPR ? dec_vector(d, acc, enc - SRC_VGPR, type)
+                                     : dec_scalar(d, enc, type, false);
     }
     if (in->src[2].kind == RP_OPND_SGPR || in->src[2].kind == RP_OPND_SPECIAL)
         d->bad = true; /* The accumulator must be registers or an inline constant. */
 }
 
-static void rp_dec_mfma(struct rp_dec *d, uint32_t w0, uint32_t w1)
+static void dec_mfma(struct rp_dec *d, uint32_t w0, uint32_t w1)
 {
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
     if (in->op == RP_OP_v_accvgpr_read_b32 || in->op == RP_OP_v_accvgpr_write_b32) {
         bool write = in->op == RP_OP_v_accvgpr_write_b32;
         unsigned enc = bits(w1, 0, 9);
-        in->dst = rp_dec_vector(d, write, bits(w0, 0, 8), row->dst);
+        in->dst = dec_vector(d, write, bits(w0, 0, 8), row->dst);
         d->bad |= !write && enc < SRC_VGPR;
-        in->src[0] = write ? rp_dec_source(d, enc, row->src[0], false)
-                           : rp_dec_vector(d, true, enc & 0xff, row->src[0]);
+        in->src[0] = write ? dec_source(d, enc, row->src[0], false)
+                           : dec_vector(d, true, enc & 0xff, row->src[0]);
         return;
     }
     matrices(d, w0, w1);
 }
 
 /* The scales of A and B: one register each, of which op_sel and op_sel_hi name a byte. */
-static void rp_dec_mfma_scaled(struct rp_dec *d, uint32_t w0, uint32_t w1)
+static void dec_mfma_scaled(struct rp_dec *d, uint32_t w0, uint32_t w1)
 {
-    const uint32_t w2 = rp_dec_dword(d), w3 = rp_dec_dword(d);
+    const uint32_t w2 = dec_dword(d), w3 = dec_dword(d);
     struct rp_insn *in = d->in;
-    if (d->bad || w2 >> 23 != w0 >> 23 || !rp_dec_row(d, RP_FMT_VOP3PX2, 0, bits(w2, 16, 7))) {
+    if (d->bad || w2 >> 23 != w0 >> 23 || !dec_row(d, RP_FMT_VOP3PX2, 0, bits(w2, 16, 7))) {
         d->bad = true;
         return;
     }
     d->bad |= !bits(w1, 8, 1) || !bits(w1, 17, 1); /* Only vector registers are allowed. */
-    in->src[3] = rp_dec_vgpr(d, bits(w1, 0, 8), RP_T_B32);
-    in->sdst = rp_dec_vgpr(d, bits(w1, 9, 8), RP_T_B32);
+    in->src[3] = dec_vgpr(d, bits(w1, 0, 8), RP_T_B32);
+    in->sdst = dec_vgpr(d, bits(w1, 9, 8), RP_T_B32);
     in->op_sel = (uint8_t)bits(w0, 11, 2);
     in->op_sel_hi = (uint8_t)bits(w1, 27, 2);
     matrices(d, w2, w3);
@@ -409,36 +409,36 @@ static struct rp_opnd second_source(struct rp_dec *d, uint32_t w)
 {
     const unsigned type = d->row->src[1];
     if (bits(w, 0, 8) == SRC_LITERAL && bits(w, 8, 8) == SRC_LITERAL)
-        return rp_dec_const(type, SRC_LITERAL, rp_dec_literal(d->in->raw[1], type));
-    return rp_dec_scalar(d, bits(w, 8, 8), type, true);
+        return dec_const(type, SRC_LITERAL, dec_literal(d->in->raw[1], type));
+    return dec_scalar(d, bits(w, 8, 8), type, true);
 }
 
 static void decode_sop2(struct rp_dec *d, uint32_t w)
 {
-    if (!rp_dec_row(d, RP_FMT_SOP2, 0, bits(w, 23, 7)))
+    if (!dec_row(d, RP_FMT_SOP2, 0, bits(w, 23, 7)))
         return;
-    d->in->dst = rp_dec_sgpr(d, bits(w, 16, 7), d->row->dst);
-    d->in->src[0] = rp_dec_scalar(d, bits(w, 0, 8), d->row->src[0], true);
+    d->in->dst = dec_sgpr(d, bits(w, 16, 7), d->row->dst);
+    d->in->src[0] = dec_scalar(d, bits(w, 0, 8), d->row->src[0], true);
     d->in->src[1] = second_source(d, w);
 }
 
 static void decode_sop1(struct rp_dec *d, uint32_t w)
 {
-    if (!rp_dec_row(d, RP_FMT_SOP1, 0, bits(w, 8, 8)))
+    if (!dec_row(d, RP_FMT_SOP1, 0, bits(w, 8, 8)))
         return;
-    d->in->dst = rp_dec_sgpr(d, bits(w, 16, 7), d->row->dst);
-    d->in->src[0] = rp_dec_scalar(d, bits(w, 0, 8), d->row->src[0], true);
+    d->in->dst = dec_sgpr(d, bits(w, 16, 7), d->row->dst);
+    d->in->src[0] = dec_scalar(d, bits(w, 0, 8), d->row->src[0], true);
 }
 
 static void decode_sopc(struct rp_dec *d, uint32_t w)
 {
-    if (!rp_dec_row(d, RP_FMT_SOPC, 0, bits(w, 16, 7)))
+    if (!dec_row(d, RP_FMT_SOPC, 0, bits(w, 16, 7)))
         return;
-    d->in->src[0] = rp_dec_scalar(d, bits(w, 0, 8), d->row->src[0], true);
+    d->in->src[0] = dec_scalar(d, bits(w, 0, 8), d->row->src[0], true);
     if (d->in->op == RP_OP_s_set_gpr_idx_on) {
         d->in->src[1] =
             /* The field is an enable mask, not a register. */
-            rp_dec_const(RP_T_B32, 0, bits(w, 8, 8));
+            dec_const(RP_T_B32, 0, bits(w, 8, 8));
         d->bad |= bits(w, 8, 8) > 15;
     } else {
         d->in->src[1] = second_source(d, w);
@@ -447,30 +447,30 @@ static void decode_sopc(struct rp_dec *d, uint32_t w)
 
 static void decode_sopk(struct rp_dec *d, uint32_t w)
 {
-    if (!rp_dec_row(d, RP_FMT_SOPK, 0, bits(w, 23, 5)))
+    if (!dec_row(d, RP_FMT_SOPK, 0, bits(w, 23, 5)))
         return;
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
     unsigned sdst = bits(w, 16, 7);
     in->offset = sign_extend(w, 16);
     struct rp_opnd imm =
-        rp_dec_const(RP_T_I32, 0, row->src[1] == RP_T_U32 ? bits(w, 0, 16) : (uint32_t)in->offset);
-    in->dst = rp_dec_sgpr(d, sdst, row->dst);
+        dec_const(RP_T_I32, 0, row->src[1] == RP_T_U32 ? bits(w, 0, 16) : (uint32_t)in->offset);
+    in->dst = dec_sgpr(d, sdst, row->dst);
     if (in->op == RP_OP_s_setreg_imm32_b32) {
-        in->src[0] = rp_dec_const(RP_T_B32, SRC_LITERAL, rp_dec_dword(d));
+        in->src[0] = dec_const(RP_T_B32, SRC_LITERAL, dec_dword(d));
     } else if (row->src[1] != RP_T_NONE) {
-        in->src[0] = rp_dec_sgpr(d, sdst, row->src[0]);
+        in->src[0] = dec_sgpr(d, sdst, row->src[0]);
         in->src[1] = imm;
     } else if (row->dst != RP_T_NONE && row->src[0] != RP_T_NONE) {
         in->src[0] = imm;
     } else {
-        in->src[0] = rp_dec_sgpr(d, sdst, row->src[0]);
+        in->src[0] = dec_sgpr(d, sdst, row->src[0]);
     }
 }
 
 static void decode_sopp(struct rp_dec *d, uint32_t w)
 {
-    if (rp_dec_row(d, RP_FMT_SOPP, 0, bits(w, 16, 7)))
+    if (dec_row(d, RP_FMT_SOPP, 0, bits(w, 16, 7)))
         d->in->offset = sign_extend(w, 16);
 }
 
@@ -538,7 +538,7 @@ static unsigned float_sources(const struct rp_insn *in)
 static void decode_sdwa(struct rp_dec *d, unsigned src1, bool compare)
 {
     struct rp_insn *in = d->in;
-    uint32_t w = rp_dec_dword(d);
+    uint32_t w = dec_dword(d);
     in->flags |= RP_IF_SDWA | RP_IF_SRCMOD;
     for (unsigned i = 0; i < 2; i++) {
         uint32_t b = w >> (16 + 8 * i);
@@ -548,12 +548,12 @@ static void decode_sdwa(struct rp_dec *d, unsigned src1, bool compare)
         in->neg |= (uint8_t)((bits(b, 4, 1) << i) & float_sources(in));
         in->abs |= (uint8_t)((bits(b, 5, 1) << i) & float_sources(in));
         d->bad |= d->row->src[i] != RP_T_NONE && in->src_sel[i] > 6;
-        in->src[i] = bits(b, 7, 1) ? rp_dec_scalar(d, enc, d->row->src[i], false)
-                                   : rp_dec_vgpr(d, enc, d->row->src[i]);
+        in->src[i] = bits(b, 7, 1) ? dec_scalar(d, enc, d->row->src[i], false)
+                                   : dec_vgpr(d, enc, d->row->src[i]);
     }
     if (compare) {
         if (bits(w, 15, 1))
-            in->sdst = rp_dec_sgpr(d, bits(w, 8, 7), RP_T_MASK);
+            in->sdst = dec_sgpr(d, bits(w, 8, 7), RP_T_MASK);
         return;
     }
     in->dst_sel = (uint8_t)bits(w, 8, 3);
@@ -566,10 +566,10 @@ static void decode_sdwa(struct rp_dec *d, unsigned src1, bool compare)
 static void decode_dpp(struct rp_dec *d, unsigned src1)
 {
     struct rp_insn *in = d->in;
-    uint32_t w = rp_dec_dword(d);
+    uint32_t w = dec_dword(d);
     in->flags |= RP_IF_DPP | RP_IF_SRCMOD;
-    in->src[0] = rp_dec_vgpr(d, bits(w, 0, 8), d->row->src[0]);
-    in->src[1] = rp_dec_vgpr(d, src1, d->row->src[1]);
+    in->src[0] = dec_vgpr(d, bits(w, 0, 8), d->row->src[0]);
+    in->src[1] = dec_vgpr(d, src1, d->row->src[1]);
     in->dpp_ctrl = (uint16_t)bits(w, 8, 9);
     in->bound_ctrl = (uint8_t)bits(w, 19, 1);
     in->neg = (uint8_t)((bits(w, 20, 1) | bits(w, 22, 1) << 1) & float_sources(in));
@@ -591,44 +591,44 @@ static void decode_vop_sources(struct rp_dec *d, uint32_t w, bool has_src1, bool
         decode_dpp(d, src1);
         return;
     }
-    d->in->src[0] = rp_dec_source(d, enc, d->row->src[0], true);
-    d->in->src[1] = rp_dec_vgpr(d, src1, d->row->src[1]);
+    d->in->src[0] = dec_source(d, enc, d->row->src[0], true);
+    d->in->src[1] = dec_vgpr(d, src1, d->row->src[1]);
 }
 
 static void decode_vopc(struct rp_dec *d, uint32_t w)
 {
-    if (!rp_dec_row(d, RP_FMT_VOPC, 0, bits(w, 17, 8)))
+    if (!dec_row(d, RP_FMT_VOPC, 0, bits(w, 17, 8)))
         return;
-    d->in->sdst = rp_dec_sgpr(d, RP_SGPR_VCC_LO, d->row->sdst);
+    d->in->sdst = dec_sgpr(d, RP_SGPR_VCC_LO, d->row->sdst);
     decode_vop_sources(d, w, true, true);
 }
 
 static void decode_vop1(struct rp_dec *d, uint32_t w)
 {
-    if (!rp_dec_row(d, RP_FMT_VOP1, 0, bits(w, 9, 8)))
+    if (!dec_row(d, RP_FMT_VOP1, 0, bits(w, 9, 8)))
         return;
     unsigned vdst = bits(w, 17, 8);
     decode_vop_sources(d, w, false, false);
     if (d->in->op == RP_OP_v_readfirstlane_b32) {
-        d->in->dst = rp_dec_sgpr(d, vdst, d->row->dst);
+        d->in->dst = dec_sgpr(d, vdst, d->row->dst);
     } else if (d->in->op == RP_OP_v_accvgpr_mov_b32) {
         d->bad |= d->in->src[0].kind != RP_OPND_VGPR;
-        d->in->dst = rp_dec_vector(d, true, vdst, d->row->dst);
-        d->in->src[0] = rp_dec_vector(d, true, d->in->src[0].index, d->row->src[0]);
+        d->in->dst = dec_vector(d, true, vdst, d->row->dst);
+        d->in->src[0] = dec_vector(d, true, d->in->src[0].index, d->row->src[0]);
     } else {
-        d->in->dst = rp_dec_vgpr(d, vdst, d->row->dst);
+        d->in->dst = dec_vgpr(d, vdst, d->row->dst);
     }
 }
 
 static void decode_vop2(struct rp_dec *d, uint32_t w)
 {
-    if (!rp_dec_row(d, RP_FMT_VOP2, 0, bits(w, 25, 6)))
+    if (!dec_row(d, RP_FMT_VOP2, 0, bits(w, 25, 6)))
         return;
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
-    in->dst = rp_dec_vgpr(d, bits(w, 17, 8), row->dst);
-    in->sdst = rp_dec_sgpr(d, RP_SGPR_VCC_LO, row->sdst);
-    in->src[3] = rp_dec_sgpr(d, RP_SGPR_VCC_LO, row->src[3]);
+    in->dst = dec_vgpr(d, bits(w, 17, 8), row->dst);
+    in->sdst = dec_sgpr(d, RP_SGPR_VCC_LO, row->sdst);
+    in->src[3] = dec_sgpr(d, RP_SGPR_VCC_LO, row->src[3]);
     switch (in->op) {
     case RP_OP_v_fmamk_f32:
     case RP_OP_v_madmk_f32:
@@ -639,18 +639,18 @@ static void decode_vop2(struct rp_dec *d, uint32_t w)
         bool k_last = in->op == RP_OP_v_fmaak_f32 || in->op == RP_OP_v_madak_f16 ||
                       in->op == RP_OP_v_madak_f32;
         unsigned enc = bits(w, 0, 9);
-        uint32_t k = rp_dec_dword(d);
+        uint32_t k = dec_dword(d);
         d->bad |= enc == SRC_SDWA || enc == SRC_DPP;
-        in->src[0] = enc == SRC_LITERAL ? rp_dec_const(row->src[0], SRC_LITERAL, k)
-                                        : rp_dec_source(d, enc, row->src[0], false);
-        in->src[k_last ? 1 : 2] = rp_dec_vgpr(d, bits(w, 9, 8), row->src[1]);
-        in->src[k_last ? 2 : 1] = rp_dec_const(row->src[2], SRC_LITERAL, k);
+        in->src[0] = enc == SRC_LITERAL ? dec_const(row->src[0], SRC_LITERAL, k)
+                                        : dec_source(d, enc, row->src[0], false);
+        in->src[k_last ? 1 : 2] = dec_vgpr(d, bits(w, 9, 8), row->src[1]);
+        in->src[k_last ? 2 : 1] = dec_const(row->src[2], SRC_LITERAL, k);
         break;
     }
     default:
         decode_vop_sources(d, w, true, false);
         if (row->src[2] != RP_T_NONE) /* The instruction accumulates into its destination. */
-            in->src[2] = rp_dec_vgpr(d, in->dst.index, row->src[2]);
+            in->src[2] = dec_vgpr(d, in->dst.index, row->src[2]);
         break;
     }
 }
@@ -680,13 +680,13 @@ static void vop3_destination(struct rp_dec *d, uint32_t w0, bool b_form)
     struct rp_insn *in = d->in;
     unsigned vdst = bits(w0, 0, 8);
     if (row->fmt == RP_FMT_VOPC) {
-        in->sdst = rp_dec_sgpr(d, vdst, row->sdst);
+        in->sdst = dec_sgpr(d, vdst, row->sdst);
     } else if (in->op == RP_OP_v_readlane_b32) {
-        in->dst = rp_dec_sgpr(d, vdst, row->dst);
+        in->dst = dec_sgpr(d, vdst, row->dst);
     } else {
-        in->dst = rp_dec_vgpr(d, vdst, row->dst);
+        in->dst = dec_vgpr(d, vdst, row->dst);
         if (b_form)
-            in->sdst = rp_dec_sgpr(d, bits(w0, 8, 7), row->sdst);
+            in->sdst = dec_sgpr(d, bits(w0, 8, 7), row->sdst);
     }
 }
 
@@ -701,8 +701,8 @@ static void bitop3_modifiers(struct rp_dec *d, uint32_t w0, uint32_t w1)
 
 static void decode_vop3(struct rp_dec *d, uint32_t w0)
 {
-    uint32_t w1 = rp_dec_dword(d);
-    if (d->bad || !rp_dec_row(d, RP_FMT_VOP3, 0, bits(w0, 16, 10)))
+    uint32_t w1 = dec_dword(d);
+    if (d->bad || !dec_row(d, RP_FMT_VOP3, 0, bits(w0, 16, 10)))
         return;
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
@@ -712,15 +712,15 @@ static void decode_vop3(struct rp_dec *d, uint32_t w0)
     vop3_destination(d, w0, b_form);
     for (unsigned i = 0; i < 3; i++)
         if (!(accumulates && i == 2))
-            in->src[i] = rp_dec_source(d, bits(w1, 9 * i, 9), row->src[i], false);
+            in->src[i] = dec_source(d, bits(w1, 9 * i, 9), row->src[i], false);
     /* Operands wider than a 64-bit pair, except those of v_mqsad, must be vectors. */
     for (unsigned i = 0; i < 3; i++)
         d->bad |= in->src[i].dwords > 4 && in->src[i].kind != RP_OPND_VGPR;
     if (accumulates)
-        in->src[2] = rp_dec_vgpr(d, in->dst.index, row->src[2]);
+        in->src[2] = dec_vgpr(d, in->dst.index, row->src[2]);
     if (row->src[3] == RP_T_MASK)
-        in->src[3] = row->src[2] != RP_T_NONE ? rp_dec_sgpr(d, RP_SGPR_VCC_LO, RP_T_MASK)
-                                              : rp_dec_scalar(d, bits(w1, 18, 9), RP_T_MASK, false);
+        in->src[3] = row->src[2] != RP_T_NONE ? dec_sgpr(d, RP_SGPR_VCC_LO, RP_T_MASK)
+                                              : dec_scalar(d, bits(w1, 18, 9), RP_T_MASK, false);
     d->bad |= row->src[3] == RP_T_MASK && bits(w1, 18, 9) >= SRC_VGPR && row->src[2] == RP_T_NONE;
     if (in->op == RP_OP_v_bitop3_b16 || in->op == RP_OP_v_bitop3_b32)
         bitop3_modifiers(d, w0, w1);
@@ -732,24 +732,24 @@ static void decode_vop3(struct rp_dec *d, uint32_t w0)
 
 static void decode_vop3p(struct rp_dec *d, uint32_t w0)
 {
-    uint32_t w1 = rp_dec_dword(d);
+    uint32_t w1 = dec_dword(d);
     unsigned opcode = bits(w0, 16, 7);
     if (opcode == LOAD_SCALES) {
-        rp_dec_mfma_scaled(d, w0, w1);
+        dec_mfma_scaled(d, w0, w1);
         return;
     }
-    if (d->bad || !rp_dec_row(d, RP_FMT_VOP3P, 0, opcode))
+    if (d->bad || !dec_row(d, RP_FMT_VOP3P, 0, opcode))
         return;
     if (rp_op_is_mai(d->in->op)) {
-        rp_dec_mfma(d, w0, w1);
+        dec_mfma(d, w0, w1);
         return;
     }
     const struct rp_op_row *row = d->row;
     struct rp_insn *in = d->in;
     unsigned used = 0;
-    in->dst = rp_dec_vgpr(d, bits(w0, 0, 8), row->dst);
+    in->dst = dec_vgpr(d, bits(w0, 0, 8), row->dst);
     for (unsigned i = 0; i < 3; i++) {
-        in->src[i] = rp_dec_source(d, bits(w1, 9 * i, 9), row->src[i], false);
+        in->src[i] = dec_source(d, bits(w1, 9 * i, 9), row->src[i], false);
         used |= (row->src[i] != RP_T_NONE) << i;
     }
     in->op_sel = (uint8_t)bits(w0, 11, 3);
@@ -786,7 +786,7 @@ static void decode_format(struct rp_dec *d, uint32_t w)
     }
     switch (bits(w, 26, 6)) {
     case 0x30:
-        rp_dec_smem(d, w);
+        dec_smem(d, w);
         break;
     case 0x34:
         if (bits(w, 23, 3) == 7)
@@ -795,16 +795,16 @@ static void decode_format(struct rp_dec *d, uint32_t w)
             decode_vop3(d, w);
         break;
     case 0x36:
-        rp_dec_ds(d, w);
+        dec_ds(d, w);
         break;
     case 0x37:
-        rp_dec_flat(d, w);
+        dec_flat(d, w);
         break;
     case 0x38:
-        rp_dec_mubuf(d, w);
+        dec_mubuf(d, w);
         break;
     case 0x3a:
-        rp_dec_mtbuf(d, w);
+        dec_mtbuf(d, w);
         break;
     default: /* gfx942 has no use for MIMG, EXP and VINTRP, so the table has no rows for them. */
         d->bad = true;
@@ -872,7 +872,7 @@ unsigned rp_isa_decode(const uint32_t *code, size_t dwords, struct rp_insn *ret)
     struct rp_dec d = {.code = code, .dwords = dwords, .in = ret};
     memset(ret, 0, sizeof *ret);
     ret->fn = rp_fault_illegal;
-    uint32_t w = rp_dec_dword(&d);
+    uint32_t w = dec_dword(&d);
     if (!d.bad)
         decode_format(&d, w);
     if (d.bad) {

@@ -5,12 +5,12 @@
  */
 #include "device/isa/lane_level.h"
 
-static inline int rp_is_nan_f32(uint32_t x)
+static inline int is_nan_f32(uint32_t x)
 {
     return (x & 0x7fffffffu) > 0x7f800000u;
 }
 
-static inline float rp_zero_if_denormal(float x)
+static inline float zero_if_denormal(float x)
 {
     const uint32_t bits = rp_bits_f32(x);
     return rp_f32_of((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
@@ -21,21 +21,21 @@ static inline float rp_zero_if_denormal(float x)
  */
 static inline float rp_mad_f32(float a, float b, float c)
 {
-    const float x = rp_zero_if_denormal(a), y = rp_zero_if_denormal(b);
-    const float z = rp_zero_if_denormal(c), p = rp_zero_if_denormal(x * y);
-    return rp_nan3(a, b, rp_nan1(c, rp_zero_if_denormal(p + z)));
+    const float x = zero_if_denormal(a), y = zero_if_denormal(b);
+    const float z = zero_if_denormal(c), p = zero_if_denormal(x * y);
+    return rp_nan3(a, b, rp_nan1(c, zero_if_denormal(p + z)));
 }
 
 /* Zero times anything is zero. */
 static inline float rp_mad_legacy_f32(float a, float b, float c)
 {
-    const float x = rp_zero_if_denormal(a), y = rp_zero_if_denormal(b);
-    const float z = rp_zero_if_denormal(c);
+    const float x = zero_if_denormal(a), y = zero_if_denormal(b);
+    const float z = zero_if_denormal(c);
     return x == 0 || y == 0 ? rp_nan1(c, 0.0f + z) : rp_mad_f32(a, b, c);
 }
 
 /* Maps floats to signed integers of the same order, with -0 below +0. */
-static inline int32_t rp_order_f32(uint32_t x)
+static inline int32_t order_f32(uint32_t x)
 {
     return (int32_t)(x ^ ((uint32_t)((int32_t)x >> 31) & 0x7fffffffu));
 }
@@ -43,16 +43,16 @@ static inline int32_t rp_order_f32(uint32_t x)
 /* Returns the span of signalling NaNs as magnitudes: 0x7f800001 and above, none unless IEEE is
  * set.
  */
-static inline uint32_t rp_snan_span_f32(uint32_t mode)
+static inline uint32_t snan_span_f32(uint32_t mode)
 {
     return mode & 0x200u ? 0x003fffffu : 0;
 }
 
 /* A NaN loses against a number, except that with IEEE set a signalling one wins, quieted. */
-static inline uint32_t rp_pick_f32(uint32_t a, uint32_t b, uint32_t r, uint32_t mode)
+static inline uint32_t pick_f32(uint32_t a, uint32_t b, uint32_t r, uint32_t mode)
 {
     const uint32_t mag_a = a & 0x7fffffffu, mag_b = b & 0x7fffffffu, inf = 0x7f800000u;
-    const uint32_t span = rp_snan_span_f32(mode);
+    const uint32_t span = snan_span_f32(mode);
     r = rp_sel32(mag_b > inf, a, r);
     r = rp_sel32(mag_a > inf, b, r);
     r = rp_sel32(mag_b - 0x7f800001u < span, b | 0x00400000u, r);
@@ -61,31 +61,31 @@ static inline uint32_t rp_pick_f32(uint32_t a, uint32_t b, uint32_t r, uint32_t 
 
 static inline uint32_t rp_min_f32(uint32_t a, uint32_t b, uint32_t mode)
 {
-    return rp_pick_f32(a, b, rp_sel32(rp_order_f32(a) < rp_order_f32(b), a, b), mode);
+    return pick_f32(a, b, rp_sel32(order_f32(a) < order_f32(b), a, b), mode);
 }
 
 static inline uint32_t rp_max_f32(uint32_t a, uint32_t b, uint32_t mode)
 {
-    return rp_pick_f32(a, b, rp_sel32(rp_order_f32(a) > rp_order_f32(b), a, b), mode);
+    return pick_f32(a, b, rp_sel32(order_f32(a) > order_f32(b), a, b), mode);
 }
 
 /* This is IEEE 754-2019 minimum and maximum: a NaN wins and is quieted, the first of two, and -0
  * is below +0.
  */
-static inline uint32_t rp_any_nan_f32(uint32_t a, uint32_t b, uint32_t r)
+static inline uint32_t any_nan_f32(uint32_t a, uint32_t b, uint32_t r)
 {
-    r = rp_sel32(rp_is_nan_f32(b), b | 0x00400000u, r);
-    return rp_sel32(rp_is_nan_f32(a), a | 0x00400000u, r);
+    r = rp_sel32(is_nan_f32(b), b | 0x00400000u, r);
+    return rp_sel32(is_nan_f32(a), a | 0x00400000u, r);
 }
 
 static inline uint32_t rp_minimum_f32(uint32_t a, uint32_t b)
 {
-    return rp_any_nan_f32(a, b, rp_sel32(rp_order_f32(a) < rp_order_f32(b), a, b));
+    return any_nan_f32(a, b, rp_sel32(order_f32(a) < order_f32(b), a, b));
 }
 
 static inline uint32_t rp_maximum_f32(uint32_t a, uint32_t b)
 {
-    return rp_any_nan_f32(a, b, rp_sel32(rp_order_f32(a) > rp_order_f32(b), a, b));
+    return any_nan_f32(a, b, rp_sel32(order_f32(a) > order_f32(b), a, b));
 }
 
 /* The comparisons with the maximum are float ones in the document, so -0 equals +0. */
@@ -93,7 +93,7 @@ static inline uint32_t rp_med_f32(uint32_t a, uint32_t b, uint32_t c, uint32_t m
 {
     const uint32_t max = rp_max_f32(rp_max_f32(a, b, mode), c, mode);
     const uint32_t min = rp_min_f32(rp_min_f32(a, b, mode), c, mode);
-    const int any_nan = rp_is_nan_f32(a) | rp_is_nan_f32(b) | rp_is_nan_f32(c);
+    const int any_nan = is_nan_f32(a) | is_nan_f32(b) | is_nan_f32(c);
     const int max_is_a = rp_f32_of(max) == rp_f32_of(a), max_is_b = rp_f32_of(max) == rp_f32_of(b);
     const uint32_t x = rp_sel32(max_is_a, b, a), y = rp_sel32(max_is_a | max_is_b, c, b);
     return rp_sel32(any_nan, min, rp_max_f32(x, y, mode));
@@ -135,38 +135,38 @@ static inline float rp_ldexp_f32(float a, int32_t n)
 
 /* ---- cube map coordinates ----------------------------------------------------------------- */
 
-static inline int rp_cube_is_z(float x, float y, float z)
+static inline int cube_is_z(float x, float y, float z)
 {
     return __builtin_fabsf(z) >= __builtin_fabsf(x) && __builtin_fabsf(z) >= __builtin_fabsf(y);
 }
 
-static inline int rp_cube_is_y(float x, float y)
+static inline int cube_is_y(float x, float y)
 {
     return __builtin_fabsf(y) >= __builtin_fabsf(x);
 }
 
 static inline float rp_cubeid(float x, float y, float z)
 {
-    const float base = rp_cube_is_z(x, y, z) ? 4.0f : rp_cube_is_y(x, y) ? 2.0f : 0.0f;
-    const float axis = rp_cube_is_z(x, y, z) ? z : rp_cube_is_y(x, y) ? y : x;
+    const float base = cube_is_z(x, y, z) ? 4.0f : cube_is_y(x, y) ? 2.0f : 0.0f;
+    const float axis = cube_is_z(x, y, z) ? z : cube_is_y(x, y) ? y : x;
     return base + (axis < 0 ? 1.0f : 0.0f);
 }
 
 static inline float rp_cubesc(float x, float y, float z)
 {
     const float for_z = z < 0 ? -x : x, for_x = x < 0 ? z : -z;
-    return rp_cube_is_z(x, y, z) ? for_z : rp_cube_is_y(x, y) ? x : for_x;
+    return cube_is_z(x, y, z) ? for_z : cube_is_y(x, y) ? x : for_x;
 }
 
 static inline float rp_cubetc(float x, float y, float z)
 {
     const float for_y = y < 0 ? -z : z;
-    return rp_cube_is_z(x, y, z) ? -y : rp_cube_is_y(x, y) ? for_y : -y;
+    return cube_is_z(x, y, z) ? -y : cube_is_y(x, y) ? for_y : -y;
 }
 
 static inline float rp_cubema(float x, float y, float z)
 {
-    return 2.0f * (rp_cube_is_z(x, y, z) ? z : rp_cube_is_y(x, y) ? y : x);
+    return 2.0f * (cube_is_z(x, y, z) ? z : cube_is_y(x, y) ? y : x);
 }
 
 /* ---- division -----------------------------------------------------------------------------
@@ -186,8 +186,8 @@ static inline float rp_div_fixup_f32(uint32_t q, uint32_t den, uint32_t num)
     const uint32_t d = den & 0x7fffffffu, n = num & 0x7fffffffu, inf = 0x7f800000u;
     const int32_t exp_diff = (int32_t)(n >> 23) - (int32_t)(d >> 23);
     uint32_t r = (q & 0x7fffffffu) | sign;
-    r = rp_is_nan_f32(q) ? inf | sign : r; /* The sequence has overflowed. */
-    r = exp_diff < -150 ? sign : r; /* The quotient is less than half the smallest denormal. */
+    r = is_nan_f32(q) ? inf | sign : r; /* The sequence has overflowed. */
+    r = exp_diff < -150 ? sign : r;     /* The quotient is less than half the smallest denormal. */
     r = d == inf || n == 0 ? sign : r;
     r = d == 0 || n == inf ? inf | sign : r;
     r = (d == 0 && n == 0) || (d == inf && n == inf) ? 0xffc00000u : r;
@@ -201,7 +201,7 @@ static inline float rp_div_fixup_f32(uint32_t q, uint32_t den, uint32_t num)
 /* The scaled result is rounded once: the product is exact in f64, and the sum is rounded to odd
  * and then to f32.
  */
-static inline float rp_scaled_fma_f32(float a, float b, float c)
+static inline float scaled_fma_f32(float a, float b, float c)
 {
     const double p = (double)a * (double)b, s = p + (double)c;
     const double t = s - p, err = (p - (s - t)) + ((double)c - t);
@@ -222,7 +222,7 @@ RP_LANE_HEAD(v_div_fmas_f32)
         const unsigned lane = (unsigned)__builtin_ctzll(scaled);
         if (__builtin_fabsf(plain[lane]) < HUGE_VALF)
             plain[lane] =
-                rp_scaled_fma_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]), rp_f32_of(s2[lane]));
+                scaled_fma_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]), rp_f32_of(s2[lane]));
     }
     memcpy(d, plain, sizeof plain);
 }
@@ -232,7 +232,7 @@ RP_LANE_HEAD(v_div_fmas_f32)
  * others ran on this family's hardware show: a quotient that may be denormal counts as denormal,
  * and zero operands set VCC.
  */
-static inline float rp_div_scale_f32(float value, float den, float num, uint32_t *vcc)
+static inline float div_scale_f32(float value, float den, float num, uint32_t *vcc)
 {
     const uint32_t d = rp_bits_f32(den) & 0x7fffffffu, n = rp_bits_f32(num) & 0x7fffffffu;
     const int32_t exp_d = (int32_t)(d >> 23), exp_n = (int32_t)(n >> 23), diff = exp_n - exp_d;
@@ -261,19 +261,19 @@ RP_LANE_HEAD(v_div_scale_f32)
     const uint32_t *const s0 = args->s0, *const s1 = args->s1, *const s2 = args->s2;
     uint32_t vcc[RP_LANES];
     RP_LANE_LOOP
-    d[lane] = rp_bits_f32(rp_div_scale_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]),
-                                           rp_f32_of(s2[lane]), &vcc[lane]));
+    d[lane] = rp_bits_f32(
+        div_scale_f32(rp_f32_of(s0[lane]), rp_f32_of(s1[lane]), rp_f32_of(s2[lane]), &vcc[lane]));
     args->mask_out = rp_lane_collect(vcc);
 }
 
 /* ---- packed: two rows; both are read before either is written, as they may overlap --------- */
 
-static inline float rp_add_f32(float a, float b)
+static inline float add_f32(float a, float b)
 {
     return rp_nan1(a, a + b);
 }
 
-static inline float rp_mul_f32(float a, float b)
+static inline float mul_f32(float a, float b)
 {
     return rp_nan1(a, a * b);
 }
@@ -293,8 +293,8 @@ static inline float rp_mul_f32(float a, float b)
         }                                                                                          \
     }
 
-RP_PAIR_ROW(v_pk_add_f32, rp_add_f32)
-RP_PAIR_ROW(v_pk_mul_f32, rp_mul_f32)
+RP_PAIR_ROW(v_pk_add_f32, add_f32)
+RP_PAIR_ROW(v_pk_mul_f32, mul_f32)
 
 RP_LANE_HEAD(v_pk_fma_f32)
 {
@@ -332,13 +332,13 @@ RP_LANE_HEAD(v_pk_mov_b32)
 #define RP_MAG64   0x7fffffffffffffffu
 #define RP_QUIET64 0x0008000000000000u
 
-static inline int64_t rp_order_f64(uint64_t x)
+static inline int64_t order_f64(uint64_t x)
 {
     return (int64_t)(x ^ ((uint64_t)((int64_t)x >> 63) & RP_MAG64));
 }
 
 /* A NaN loses against a number, except that with IEEE set a signalling one wins, quieted. */
-static inline uint64_t rp_pick_f64(uint64_t a, uint64_t b, uint64_t r, uint32_t mode)
+static inline uint64_t pick_f64(uint64_t a, uint64_t b, uint64_t r, uint32_t mode)
 {
     const uint64_t mag_a = a & RP_MAG64, mag_b = b & RP_MAG64;
     const uint64_t span = mode & 0x200u ? RP_QUIET64 - 1 : 0;
@@ -350,12 +350,12 @@ static inline uint64_t rp_pick_f64(uint64_t a, uint64_t b, uint64_t r, uint32_t 
 
 static inline uint64_t rp_min_f64(uint64_t a, uint64_t b, uint32_t mode)
 {
-    return rp_pick_f64(a, b, rp_sel64(rp_order_f64(a) < rp_order_f64(b), a, b), mode);
+    return pick_f64(a, b, rp_sel64(order_f64(a) < order_f64(b), a, b), mode);
 }
 
 static inline uint64_t rp_max_f64(uint64_t a, uint64_t b, uint32_t mode)
 {
-    return rp_pick_f64(a, b, rp_sel64(rp_order_f64(a) > rp_order_f64(b), a, b), mode);
+    return pick_f64(a, b, rp_sel64(order_f64(a) > order_f64(b), a, b), mode);
 }
 
 static inline double rp_fract_f64(double a)
@@ -382,7 +382,7 @@ static inline int32_t rp_frexp_exp_f64(uint64_t x)
     return mag == 0 || mag >= RP_INF64 ? 0 : exp;
 }
 
-static inline double rp_pow2(int32_t n) /* -1022 ... 1023 */
+static inline double pow2(int32_t n) /* -1022 ... 1023 */
 {
     return rp_f64_of((uint64_t)(uint32_t)(n + 1023) << 52);
 }
@@ -397,11 +397,11 @@ static inline double rp_ldexp_f64(double a, int32_t n)
     double r = a;
     for (int i = 0; i < 2; i++) {
         const int32_t step = k > 1023 ? 1023 : k < -1022 ? -969 : 0;
-        r *= rp_pow2(step);
+        r *= pow2(step);
         k -= step;
     }
     k = rp_min_i32(rp_max_i32(k, -1022), 1023);
-    return rp_nan1_f64(a, r * rp_pow2(k));
+    return rp_nan1_f64(a, r * pow2(k));
 }
 
 /* ---- f64 division: the document is corrected as for f32 -------------------------------------- */
@@ -454,7 +454,7 @@ static inline double rp_trig_preop(uint64_t a, uint32_t b)
  * value and its error; the value is then rounded to the denormals' grid, and the error breaks
  * ties.
  */
-static double rp_fma_down_f64(double a, double b, double c)
+static double fma_down_f64(double a, double b, double c)
 {
     const double s = __builtin_fma(a, b, c);
     const double p = a * b, p_err = __builtin_fma(a, b, -p);
@@ -487,14 +487,14 @@ RP_LANE_HEAD(v_div_fmas_f64)
             continue;
         plain[lane] = c >= 2.0 || c <= -2.0
                           ? plain[lane] * 0x1p128
-                          : rp_fma_down_f64(RP_LD_f64(s0, lane), RP_LD_f64(s1, lane), c);
+                          : fma_down_f64(RP_LD_f64(s0, lane), RP_LD_f64(s1, lane), c);
     }
     RP_LANE_LOOP
     RP_ST_f64(d, lane, plain[lane]);
 }
 
-/* Does the same as rp_div_scale_f32(), with vcc in all bits. */
-static inline double rp_div_scale_f64(double value, double den, double num, uint64_t *vcc)
+/* Does the same as div_scale_f32(), with vcc in all bits. */
+static inline double div_scale_f64(double value, double den, double num, uint64_t *vcc)
 {
     const uint64_t d = rp_bits_f64(den) & RP_MAG64, n = rp_bits_f64(num) & RP_MAG64;
     const int64_t exp_d = (int64_t)(d >> 52), exp_n = (int64_t)(n >> 52), diff = exp_n - exp_d;
@@ -524,8 +524,8 @@ RP_LANE_HEAD(v_div_scale_f64)
     uint32_t vcc[RP_LANES];
     RP_LANE_LOOP
     {
-        const double r = rp_div_scale_f64(RP_LD_f64(s0, lane), RP_LD_f64(s1, lane),
-                                          RP_LD_f64(s2, lane), &wide[lane]);
+        const double r = div_scale_f64(RP_LD_f64(s0, lane), RP_LD_f64(s1, lane),
+                                       RP_LD_f64(s2, lane), &wide[lane]);
         RP_ST_f64(d, lane, r);
     }
     RP_LANE_LOOP
@@ -553,7 +553,7 @@ static inline double rp_keep(int cond, double x)
     return rp_f64_of(rp_sel64(cond, rp_bits_f64(x), 0));
 }
 
-static inline double rp_choose(int cond, double x, double y)
+static inline double choose(int cond, double x, double y)
 {
     return rp_f64_of(rp_sel64(cond, rp_bits_f64(x), rp_bits_f64(y)));
 }
@@ -626,9 +626,9 @@ static inline double rp_rsqrt(double x)
     y = y * (1.5 - half * y * y);
     y = y * (1.5 - half * y * y);
     y = y * (1.5 - half * y * y);
-    const double none = rp_choose(x < 0, rp_f64_of(0xfff8000000000000u), 0.0);
-    const double special = rp_choose(x == 0, __builtin_copysign(HUGE_VAL, x), none);
-    return rp_choose((x > 0) & (x < HUGE_VAL), y, special);
+    const double none = choose(x < 0, rp_f64_of(0xfff8000000000000u), 0.0);
+    const double special = choose(x == 0, __builtin_copysign(HUGE_VAL, x), none);
+    return choose((x > 0) & (x < HUGE_VAL), y, special);
 }
 
 /* Reduces x, which is in turns. f = x - nearest integer is exact, and q counts the quarter turns
@@ -645,7 +645,7 @@ static inline double rp_turns(double x, double *ret_q)
 }
 
 /* The Taylor series goes to y^17, and its remainder is below 2^-63. */
-static inline double rp_sin_poly(double y)
+static inline double sin_poly(double y)
 {
     const double z = y * y;
     double p = 1.0 / 355687428096000.0;
@@ -659,7 +659,7 @@ static inline double rp_sin_poly(double y)
     return y + y * (z * p);
 }
 
-static inline double rp_cos_poly(double y)
+static inline double cos_poly(double y)
 {
     const double z = y * y;
     double p = 1.0 / 20922789888000.0;
@@ -678,20 +678,20 @@ static inline double rp_cos_poly(double y)
 static inline double rp_sin_turns(double x)
 {
     double q;
-    const double y = rp_turns(x, &q), s = rp_sin_poly(y), c = rp_cos_poly(y);
-    const double odd = rp_choose(q > 0, c, -c), even = rp_choose(q == 0, s, -s);
-    const double r = rp_choose(q * q == 1.0, odd, even) + 0.0;
-    const double finite = rp_choose(x == 0, x, r);
-    return rp_choose(x - x == 0, finite, rp_f64_of(0xfff8000000000000u));
+    const double y = rp_turns(x, &q), s = sin_poly(y), c = cos_poly(y);
+    const double odd = choose(q > 0, c, -c), even = choose(q == 0, s, -s);
+    const double r = choose(q * q == 1.0, odd, even) + 0.0;
+    const double finite = choose(x == 0, x, r);
+    return choose(x - x == 0, finite, rp_f64_of(0xfff8000000000000u));
 }
 
 static inline double rp_cos_turns(double x)
 {
     double q;
-    const double y = rp_turns(x, &q), s = rp_sin_poly(y), c = rp_cos_poly(y);
-    const double odd = rp_choose(q > 0, -s, s), even = rp_choose(q == 0, c, -c);
-    const double r = rp_choose(q * q == 1.0, odd, even) + 0.0;
-    return rp_choose(x - x == 0, r, rp_f64_of(0xfff8000000000000u));
+    const double y = rp_turns(x, &q), s = sin_poly(y), c = cos_poly(y);
+    const double odd = choose(q > 0, -s, s), even = choose(q == 0, c, -c);
+    const double r = choose(q * q == 1.0, odd, even) + 0.0;
+    return choose(x - x == 0, r, rp_f64_of(0xfff8000000000000u));
 }
 
 /* The flushing forms read an f32 operand or result like this: denormals are zeros of their sign. */

@@ -5,7 +5,7 @@
 #include "device/isa/lane_level.h"
 
 /* Rounds to nearest even. */
-static inline uint32_t rp_small_nearest(uint32_t x, unsigned mant_bits, uint32_t bias)
+static inline uint32_t small_nearest(uint32_t x, unsigned mant_bits, uint32_t bias)
 {
     const uint32_t drop = 23 - mant_bits, half = 1u << (drop - 1);
     const uint32_t normal = (x - ((127 - bias) << 23) + half - 1 + (x >> drop & 1)) >> drop;
@@ -19,8 +19,7 @@ static inline uint32_t rp_small_nearest(uint32_t x, unsigned mant_bits, uint32_t
  * cuts off. The document shows this for normal results; its wrap of the mantissa without carry is
  * taken for an error. Denormal results drop more bits, so they take more random bits.
  */
-static inline uint32_t rp_small_random(uint32_t x, uint32_t random, unsigned mant_bits,
-                                       uint32_t bias)
+static inline uint32_t small_random(uint32_t x, uint32_t random, unsigned mant_bits, uint32_t bias)
 {
     const uint32_t drop = 23 - mant_bits, min_normal = (128 - bias) << 23;
     const uint32_t normal =
@@ -36,14 +35,14 @@ static inline uint32_t rp_small_random(uint32_t x, uint32_t random, unsigned man
 }
 
 /* Maps f16 values to signed integers of the same order, with -0 below +0. */
-static inline int32_t rp_order_h16(uint32_t x)
+static inline int32_t order_h16(uint32_t x)
 {
     const int32_t s = (int32_t)(x << 16) >> 16;
     return s ^ ((s >> 31) & 0x7fff);
 }
 
 /* As for f32, a NaN loses, except that with IEEE set a signalling NaN wins and is quieted. */
-static inline uint32_t rp_pick_h16(uint32_t a, uint32_t b, uint32_t r, uint32_t mode)
+static inline uint32_t pick_h16(uint32_t a, uint32_t b, uint32_t r, uint32_t mode)
 {
     const uint32_t mag_a = a & 0x7fffu, mag_b = b & 0x7fffu, span = mode & 0x200u ? 0x1ffu : 0;
     r = rp_sel32(mag_b > 0x7c00u, a, r);
@@ -54,12 +53,12 @@ static inline uint32_t rp_pick_h16(uint32_t a, uint32_t b, uint32_t r, uint32_t 
 
 static inline uint32_t rp_min_h16(uint32_t a, uint32_t b, uint32_t mode)
 {
-    return rp_pick_h16(a, b, rp_sel32(rp_order_h16(a) < rp_order_h16(b), a, b), mode);
+    return pick_h16(a, b, rp_sel32(order_h16(a) < order_h16(b), a, b), mode);
 }
 
 static inline uint32_t rp_max_h16(uint32_t a, uint32_t b, uint32_t mode)
 {
-    return rp_pick_h16(a, b, rp_sel32(rp_order_h16(a) > rp_order_h16(b), a, b), mode);
+    return pick_h16(a, b, rp_sel32(order_h16(a) > order_h16(b), a, b), mode);
 }
 
 static inline uint32_t rp_med_h16(uint32_t a, uint32_t b, uint32_t c, uint32_t mode)
@@ -103,7 +102,7 @@ static inline uint32_t rp_fma_h16(float a, float b, float c)
     return rp_h16_of_f32(rp_nan3(a, b, rp_nan1(c, r)));
 }
 
-static inline uint32_t rp_flush_h16(uint32_t x)
+static inline uint32_t flush_h16(uint32_t x)
 {
     return (x & 0x7c00u) == 0 ? x & 0x8000u : x;
 }
@@ -114,10 +113,10 @@ static inline uint32_t rp_flush_h16(uint32_t x)
  */
 static inline uint32_t rp_mad_h16(uint32_t x, uint32_t y, uint32_t z)
 {
-    const float a = rp_f32_of_h16(rp_flush_h16(x)), b = rp_f32_of_h16(rp_flush_h16(y));
-    const float c = rp_f32_of_h16(rp_flush_h16(z));
-    const float p = rp_f32_of_h16(rp_flush_h16(rp_h16_of_f32(a * b)));
-    return rp_flush_h16(rp_h16_of_f32(rp_nan3(a, b, rp_nan1(c, p + c))));
+    const float a = rp_f32_of_h16(flush_h16(x)), b = rp_f32_of_h16(flush_h16(y));
+    const float c = rp_f32_of_h16(flush_h16(z));
+    const float p = rp_f32_of_h16(flush_h16(rp_h16_of_f32(a * b)));
+    return flush_h16(rp_h16_of_f32(rp_nan3(a, b, rp_nan1(c, p + c))));
 }
 
 /* The result stays below 1, although in f16 the subtraction rounds up to 1 for tiny negative
@@ -165,7 +164,7 @@ static inline uint32_t rp_div_fixup_h16(uint32_t q, uint32_t den, uint32_t num)
     return n > inf ? num | 0x0200u : r;
 }
 
-static inline float rp_flush_f32(float x)
+static inline float flush_f32(float x)
 {
     const uint32_t bits = rp_bits_f32(x);
     return rp_f32_of((bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits);
@@ -177,23 +176,23 @@ static inline float rp_flush_f32(float x)
  */
 static inline float rp_dot2_h16(uint32_t x, uint32_t y, float z)
 {
-    const float a0 = rp_f32_of_h16(rp_flush_h16(x & 0xffffu)), c = rp_flush_f32(z);
-    const float a1 = rp_f32_of_h16(rp_flush_h16(x >> 16));
-    const float b0 = rp_f32_of_h16(rp_flush_h16(y & 0xffffu));
-    const float b1 = rp_f32_of_h16(rp_flush_h16(y >> 16));
+    const float a0 = rp_f32_of_h16(flush_h16(x & 0xffffu)), c = flush_f32(z);
+    const float a1 = rp_f32_of_h16(flush_h16(x >> 16));
+    const float b0 = rp_f32_of_h16(flush_h16(y & 0xffffu));
+    const float b1 = rp_f32_of_h16(flush_h16(y >> 16));
     const float p0 = rp_nan1(a0, a0 * b0), p1 = rp_nan1(a1, a1 * b1);
-    const float t = rp_flush_f32(rp_nan1(c, c + p0));
-    return rp_flush_f32(rp_nan1(t, t + p1));
+    const float t = flush_f32(rp_nan1(c, c + p0));
+    return flush_f32(rp_nan1(t, t + p1));
 }
 
 /* For bf16 the document adds the products first, and then the addend. The rest is as above. */
 static inline float rp_dot2_bf16(uint32_t x, uint32_t y, float z)
 {
-    const float a0 = rp_flush_f32(rp_f32_of(x << 16)), a1 = rp_flush_f32(rp_f32_of(x & ~0xffffu));
-    const float b0 = rp_flush_f32(rp_f32_of(y << 16)), b1 = rp_flush_f32(rp_f32_of(y & ~0xffffu));
-    const float p0 = rp_flush_f32(rp_nan1(a0, a0 * b0)), p1 = rp_flush_f32(rp_nan1(a1, a1 * b1));
-    const float t = rp_flush_f32(rp_nan1(p0, p0 + p1)), c = rp_flush_f32(z);
-    return rp_flush_f32(rp_nan1(t, t + c));
+    const float a0 = flush_f32(rp_f32_of(x << 16)), a1 = flush_f32(rp_f32_of(x & ~0xffffu));
+    const float b0 = flush_f32(rp_f32_of(y << 16)), b1 = flush_f32(rp_f32_of(y & ~0xffffu));
+    const float p0 = flush_f32(rp_nan1(a0, a0 * b0)), p1 = flush_f32(rp_nan1(a1, a1 * b1));
+    const float t = flush_f32(rp_nan1(p0, p0 + p1)), c = flush_f32(z);
+    return flush_f32(rp_nan1(t, t + c));
 }
 
 /* ---- halves ------------------------------------------------------------------------------- */
@@ -246,32 +245,32 @@ static inline uint32_t rp_pk_max_h16(uint32_t a, uint32_t b, uint32_t mode)
 }
 
 /* These are IEEE 754-2019 minimum and maximum, as in lane_float.c. */
-static inline uint32_t rp_any_nan_h16(uint32_t a, uint32_t b, uint32_t r)
+static inline uint32_t any_nan_h16(uint32_t a, uint32_t b, uint32_t r)
 {
     r = rp_sel32((b & 0x7fffu) > 0x7c00u, b | 0x0200u, r);
     return rp_sel32((a & 0x7fffu) > 0x7c00u, a | 0x0200u, r);
 }
 
-static inline uint32_t rp_minimum_h16(uint32_t a, uint32_t b)
+static inline uint32_t minimum_h16(uint32_t a, uint32_t b)
 {
-    return rp_any_nan_h16(a, b, rp_sel32(rp_order_h16(a) < rp_order_h16(b), a, b));
+    return any_nan_h16(a, b, rp_sel32(order_h16(a) < order_h16(b), a, b));
 }
 
-static inline uint32_t rp_maximum_h16(uint32_t a, uint32_t b)
+static inline uint32_t maximum_h16(uint32_t a, uint32_t b)
 {
-    return rp_any_nan_h16(a, b, rp_sel32(rp_order_h16(a) > rp_order_h16(b), a, b));
+    return any_nan_h16(a, b, rp_sel32(order_h16(a) > order_h16(b), a, b));
 }
 
 static inline uint32_t rp_pk_minimum3_h16(uint32_t a, uint32_t b, uint32_t c)
 {
-    return rp_pk(rp_minimum_h16(rp_minimum_h16(rp_lo(a), rp_lo(b)), rp_lo(c)),
-                 rp_minimum_h16(rp_minimum_h16(rp_hi(a), rp_hi(b)), rp_hi(c)));
+    return rp_pk(minimum_h16(minimum_h16(rp_lo(a), rp_lo(b)), rp_lo(c)),
+                 minimum_h16(minimum_h16(rp_hi(a), rp_hi(b)), rp_hi(c)));
 }
 
 static inline uint32_t rp_pk_maximum3_h16(uint32_t a, uint32_t b, uint32_t c)
 {
-    return rp_pk(rp_maximum_h16(rp_maximum_h16(rp_lo(a), rp_lo(b)), rp_lo(c)),
-                 rp_maximum_h16(rp_maximum_h16(rp_hi(a), rp_hi(b)), rp_hi(c)));
+    return rp_pk(maximum_h16(maximum_h16(rp_lo(a), rp_lo(b)), rp_lo(c)),
+                 maximum_h16(maximum_h16(rp_hi(a), rp_hi(b)), rp_hi(c)));
 }
 
 static inline int32_t rp_shift_right(int32_t x, int32_t by)
@@ -355,7 +354,7 @@ static inline uint32_t rp_sat_u16_f32(float x)
  * documentation of the CLRX assembler gives for this family. Adding and subtracting 1.5 * 2^52
  * rounds to an integer; NaN gives 0. */
 
-static inline int32_t rp_norm(double x, double scale, double low)
+static inline int32_t norm(double x, double scale, double low)
 {
     const double v = x * scale; /* The product is exact, with at most 24 + 16 bits. */
     const double inside = v > low ? (v < scale ? v : scale) : low;
@@ -364,12 +363,12 @@ static inline int32_t rp_norm(double x, double scale, double low)
 
 static inline int32_t rp_snorm16(double x)
 {
-    return rp_norm(x, 32767.0, -32767.0);
+    return norm(x, 32767.0, -32767.0);
 }
 
 static inline int32_t rp_unorm16(double x)
 {
-    return rp_norm(x, 65535.0, 0.0);
+    return norm(x, 65535.0, 0.0);
 }
 
 static inline uint32_t rp_pack16(int32_t lo, int32_t hi)
@@ -398,7 +397,7 @@ static inline uint64_t rp_pair(float lo, float hi)
 /* ---- to fp8 and bf8 (lane_level.h); MODE.FP16_OVFL (23): the largest value instead of NaN ---- */
 
 /* r is the magnitude after rounding. */
-static inline uint32_t rp_fnuz_finish(uint32_t r, uint32_t bits, uint32_t mode)
+static inline uint32_t fnuz_finish(uint32_t r, uint32_t bits, uint32_t mode)
 {
     const int finite = (bits & 0x7fffffffu) < 0x7f800000u;
     const uint32_t large = rp_sel32((mode >> 23 & 1) & finite, 0x7fu, 0xffffu);
@@ -407,44 +406,43 @@ static inline uint32_t rp_fnuz_finish(uint32_t r, uint32_t bits, uint32_t mode)
     return rp_sel32(mag > 0x7fu, 0x80u, value);
 }
 
-static inline uint32_t rp_fnuz_of_f32(uint32_t bits, unsigned mant_bits, uint32_t bias,
-                                      uint32_t mode)
+static inline uint32_t fnuz_of_f32(uint32_t bits, unsigned mant_bits, uint32_t bias, uint32_t mode)
 {
-    return rp_fnuz_finish(rp_small_nearest(bits & 0x7fffffffu, mant_bits, bias), bits, mode);
+    return fnuz_finish(small_nearest(bits & 0x7fffffffu, mant_bits, bias), bits, mode);
 }
 
-static inline uint32_t rp_fnuz_of_f32_random(uint32_t bits, uint32_t random, unsigned mant_bits,
-                                             uint32_t bias, uint32_t mode)
+static inline uint32_t fnuz_of_f32_random(uint32_t bits, uint32_t random, unsigned mant_bits,
+                                          uint32_t bias, uint32_t mode)
 {
-    const uint32_t r = rp_small_random(bits & 0x7fffffffu, random, mant_bits, bias);
-    return rp_fnuz_finish(r, bits, mode);
+    const uint32_t r = small_random(bits & 0x7fffffffu, random, mant_bits, bias);
+    return fnuz_finish(r, bits, mode);
 }
 
 static inline uint32_t rp_fp8_of_f32(uint32_t bits, uint32_t mode)
 {
-    return rp_fnuz_of_f32(bits, 3, 8, mode);
+    return fnuz_of_f32(bits, 3, 8, mode);
 }
 
 static inline uint32_t rp_bf8_of_f32(uint32_t bits, uint32_t mode)
 {
-    return rp_fnuz_of_f32(bits, 2, 16, mode);
+    return fnuz_of_f32(bits, 2, 16, mode);
 }
 
 static inline uint32_t rp_fp8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
 {
-    return rp_fnuz_of_f32_random(bits, random, 3, 8, mode);
+    return fnuz_of_f32_random(bits, random, 3, 8, mode);
 }
 
 static inline uint32_t rp_bf8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
 {
-    return rp_fnuz_of_f32_random(bits, random, 2, 16, mode);
+    return fnuz_of_f32_random(bits, random, 2, 16, mode);
 }
 
 /* These are the OCP formats of gfx950. Too large values, including infinities, become an infinity
  * in bf8 and NaN in fp8, which has no infinity. With FP16_OVFL they become the largest value
  * (CDNA4 ISA document, "FP16_OVFL rule").
  */
-static inline uint32_t rp_ocp_finish(uint32_t r, uint32_t bits, uint32_t largest, uint32_t mode)
+static inline uint32_t ocp_finish(uint32_t r, uint32_t bits, uint32_t largest, uint32_t mode)
 {
     const uint32_t x = bits & 0x7fffffffu;
     const uint32_t mag = x < 0x7f800000u && r <= largest ? r : largest + !(mode >> 23 & 1);
@@ -453,24 +451,24 @@ static inline uint32_t rp_ocp_finish(uint32_t r, uint32_t bits, uint32_t largest
 
 static inline uint32_t rp_ocp_fp8_of_f32(uint32_t bits, uint32_t mode)
 {
-    return rp_ocp_finish(rp_small_nearest(bits & 0x7fffffffu, 3, 7), bits, 0x7eu, mode);
+    return ocp_finish(small_nearest(bits & 0x7fffffffu, 3, 7), bits, 0x7eu, mode);
 }
 
 static inline uint32_t rp_ocp_bf8_of_f32(uint32_t bits, uint32_t mode)
 {
-    return rp_ocp_finish(rp_small_nearest(bits & 0x7fffffffu, 2, 15), bits, 0x7bu, mode);
+    return ocp_finish(small_nearest(bits & 0x7fffffffu, 2, 15), bits, 0x7bu, mode);
 }
 
 static inline uint32_t rp_ocp_fp8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
 {
-    const uint32_t r = rp_small_random(bits & 0x7fffffffu, random, 3, 7);
-    return rp_ocp_finish(r, bits, 0x7eu, mode);
+    const uint32_t r = small_random(bits & 0x7fffffffu, random, 3, 7);
+    return ocp_finish(r, bits, 0x7eu, mode);
 }
 
 static inline uint32_t rp_ocp_bf8_of_f32_random(uint32_t bits, uint32_t random, uint32_t mode)
 {
-    const uint32_t r = rp_small_random(bits & 0x7fffffffu, random, 2, 15);
-    return rp_ocp_finish(r, bits, 0x7bu, mode);
+    const uint32_t r = small_random(bits & 0x7fffffffu, random, 2, 15);
+    return ocp_finish(r, bits, 0x7bu, mode);
 }
 
 /* ---- bf16 and stochastic f16 (gfx950) ----------------------------------------------------- */
@@ -492,7 +490,7 @@ static inline uint32_t rp_bf16_of_f32_random(uint32_t bits, uint32_t random)
 
 static inline uint32_t rp_h16_of_f32_random(uint32_t bits, uint32_t random)
 {
-    const uint32_t x = bits & 0x7fffffffu, r = rp_small_random(x, random, 10, 15);
+    const uint32_t x = bits & 0x7fffffffu, r = small_random(x, random, 10, 15);
     const uint32_t finite = (r < 0x7c00u ? r : 0x7c00u) | (bits >> 16 & 0x8000u);
     return x < 0x7f800000u ? finite : rp_h16_of_f32(rp_f32_of(bits));
 }

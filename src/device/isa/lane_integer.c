@@ -12,7 +12,7 @@
 #include "device/isa/lane_level.h"
 
 /* Expands a mask to 64 dwords, each all ones or zero. */
-static inline void rp_lane_expand(uint64_t mask, uint32_t *t)
+static inline void lane_expand(uint64_t mask, uint32_t *t)
 {
 #if RP_LANE_LEVEL == 2
     for (unsigned j = 0; j < 4; j++)
@@ -97,7 +97,7 @@ static inline int32_t rp_bfe_signed(int32_t x, uint32_t width)
 /* Selectors 0..3 pick a byte of b, 4..7 a byte of a, 8..11 the sign of bytes 1, 3, 5 and 7; 12
  * gives zero, and larger ones give ones.
  */
-static inline uint32_t rp_perm_byte(uint64_t data, uint32_t sel)
+static inline uint32_t perm_byte(uint64_t data, uint32_t sel)
 {
     const uint32_t sign = (uint32_t)(data >> ((sel & 3) * 16 + 15) & 1) * 0xffu;
     const uint32_t plain = (uint32_t)(data >> ((sel & 7) * 8)) & 0xffu;
@@ -108,11 +108,11 @@ static inline uint32_t rp_perm_byte(uint64_t data, uint32_t sel)
 static inline uint32_t rp_perm(uint32_t a, uint32_t b, uint32_t sel)
 {
     const uint64_t data = (uint64_t)a << 32 | b;
-    return rp_perm_byte(data, sel & 0xff) | rp_perm_byte(data, sel >> 8 & 0xff) << 8 |
-           rp_perm_byte(data, sel >> 16 & 0xff) << 16 | rp_perm_byte(data, sel >> 24) << 24;
+    return perm_byte(data, sel & 0xff) | perm_byte(data, sel >> 8 & 0xff) << 8 |
+           perm_byte(data, sel >> 16 & 0xff) << 16 | perm_byte(data, sel >> 24) << 24;
 }
 
-static inline uint32_t rp_absdiff(uint32_t x, uint32_t y)
+static inline uint32_t absdiff(uint32_t x, uint32_t y)
 {
     return x > y ? x - y : y - x;
 }
@@ -124,25 +124,25 @@ static inline uint32_t rp_byte(uint32_t x, unsigned i)
 
 static inline uint32_t rp_sad_u8(uint32_t a, uint32_t b)
 {
-    return rp_absdiff(rp_byte(a, 0), rp_byte(b, 0)) + rp_absdiff(rp_byte(a, 1), rp_byte(b, 1)) +
-           rp_absdiff(rp_byte(a, 2), rp_byte(b, 2)) + rp_absdiff(rp_byte(a, 3), rp_byte(b, 3));
+    return absdiff(rp_byte(a, 0), rp_byte(b, 0)) + absdiff(rp_byte(a, 1), rp_byte(b, 1)) +
+           absdiff(rp_byte(a, 2), rp_byte(b, 2)) + absdiff(rp_byte(a, 3), rp_byte(b, 3));
 }
 
 static inline uint32_t rp_sad_u16(uint32_t a, uint32_t b)
 {
-    return rp_absdiff(a & 0xffffu, b & 0xffffu) + rp_absdiff(a >> 16, b >> 16);
+    return absdiff(a & 0xffffu, b & 0xffffu) + absdiff(a >> 16, b >> 16);
 }
 
 /* A reference byte (of b) that is zero is masked and does not count. */
-static inline uint32_t rp_msad_byte(uint32_t a, uint32_t b)
+static inline uint32_t msad_byte(uint32_t a, uint32_t b)
 {
-    return b == 0 ? 0 : rp_absdiff(a, b);
+    return b == 0 ? 0 : absdiff(a, b);
 }
 
 static inline uint32_t rp_msad_u8(uint32_t a, uint32_t b)
 {
-    return rp_msad_byte(rp_byte(a, 0), rp_byte(b, 0)) + rp_msad_byte(rp_byte(a, 1), rp_byte(b, 1)) +
-           rp_msad_byte(rp_byte(a, 2), rp_byte(b, 2)) + rp_msad_byte(rp_byte(a, 3), rp_byte(b, 3));
+    return msad_byte(rp_byte(a, 0), rp_byte(b, 0)) + msad_byte(rp_byte(a, 1), rp_byte(b, 1)) +
+           msad_byte(rp_byte(a, 2), rp_byte(b, 2)) + msad_byte(rp_byte(a, 3), rp_byte(b, 3));
 }
 
 /* Mean of each byte pair, rounded up where the low bit of c's byte is set. */
@@ -154,14 +154,14 @@ static inline uint32_t rp_lerp_u8(uint32_t a, uint32_t b, uint32_t c)
     return r;
 }
 
-static inline uint32_t rp_sext(uint32_t x, unsigned bits)
+static inline uint32_t sext(uint32_t x, unsigned bits)
 {
     return (uint32_t)((int32_t)(x << (32 - bits)) >> (32 - bits));
 }
 
 static inline uint32_t rp_dot2_i16(uint32_t a, uint32_t b)
 {
-    return rp_sext(a, 16) * rp_sext(b, 16) + rp_sext(a >> 16, 16) * rp_sext(b >> 16, 16);
+    return sext(a, 16) * sext(b, 16) + sext(a >> 16, 16) * sext(b >> 16, 16);
 }
 
 static inline uint32_t rp_dot2_u16(uint32_t a, uint32_t b)
@@ -173,7 +173,7 @@ static inline uint32_t rp_dot4_i8(uint32_t a, uint32_t b)
 {
     uint32_t r = 0;
     for (unsigned i = 0; i < 32; i += 8)
-        r += rp_sext(a >> i, 8) * rp_sext(b >> i, 8);
+        r += sext(a >> i, 8) * sext(b >> i, 8);
     return r;
 }
 
@@ -189,7 +189,7 @@ static inline uint32_t rp_dot8_i4(uint32_t a, uint32_t b)
 {
     uint32_t r = 0;
     for (unsigned i = 0; i < 32; i += 4)
-        r += rp_sext(a >> i, 4) * rp_sext(b >> i, 4);
+        r += sext(a >> i, 4) * sext(b >> i, 4);
     return r;
 }
 
@@ -265,7 +265,7 @@ RP_CARRY(v_subrev_co_u32, b - a, a > b)
         uint32_t *const d = args->d;                                                               \
         const uint32_t *const s0 = args->s0, *const s1 = args->s1;                                 \
         uint32_t truth[RP_LANES], carry_in[RP_LANES];                                              \
-        rp_lane_expand(args->mask_in, carry_in);                                                   \
+        lane_expand(args->mask_in, carry_in);                                                      \
         RP_LANE_LOOP                                                                               \
         {                                                                                          \
             const uint32_t a = s0[lane], b = s1[lane], in = carry_in[lane];                        \
@@ -275,14 +275,14 @@ RP_CARRY(v_subrev_co_u32, b - a, a > b)
         args->mask_out = rp_lane_collect(truth);                                                   \
     }
 
-static inline uint32_t rp_all_if(int cond)
+static inline uint32_t all_if(int cond)
 {
     return -(uint32_t)(cond != 0);
 }
 
-RP_CARRY_IN(v_addc_co_u32, a + b - in, rp_all_if(a + b < a) | (rp_all_if(a + b == ~0u) & in))
-RP_CARRY_IN(v_subb_co_u32, a - b + in, rp_all_if(b > a) | (rp_all_if(b == a) & in))
-RP_CARRY_IN(v_subbrev_co_u32, b - a + in, rp_all_if(a > b) | (rp_all_if(a == b) & in))
+RP_CARRY_IN(v_addc_co_u32, a + b - in, all_if(a + b < a) | (all_if(a + b == ~0u) & in))
+RP_CARRY_IN(v_subb_co_u32, a - b + in, all_if(b > a) | (all_if(b == a) & in))
+RP_CARRY_IN(v_subbrev_co_u32, b - a + in, all_if(a > b) | (all_if(a == b) & in))
 
 /* ---- select ------------------------------------------------------------------------------- */
 
@@ -298,7 +298,7 @@ RP_LANE_HEAD(v_cndmask_b32)
                                                     _mm512_loadu_si512(s1 + 16 * j)));
 #else
     uint32_t take1[RP_LANES];
-    rp_lane_expand(args->mask_in, take1);
+    lane_expand(args->mask_in, take1);
     RP_LANE_LOOP
     d[lane] = (s0[lane] & ~take1[lane]) | (s1[lane] & take1[lane]);
 #endif
@@ -401,7 +401,7 @@ RP_LANE_HEAD(v_mqsad_u32_u8)
  * -denormal, 5 -0, 6 +0, 7 +denormal, 8 +normal, 9 +inf. This returns the bit of the value's
  * class.
  */
-static inline uint32_t rp_class_bit(int nan, int quiet, int inf, int normal, int zero, int negative)
+static inline uint32_t class_bit(int nan, int quiet, int inf, int normal, int zero, int negative)
 {
     const uint32_t pos = inf ? 1u << 9 : normal ? 1u << 8 : zero ? 1u << 6 : 1u << 7;
     const uint32_t neg = inf ? 1u << 2 : normal ? 1u << 3 : zero ? 1u << 5 : 1u << 4;
@@ -411,35 +411,35 @@ static inline uint32_t rp_class_bit(int nan, int quiet, int inf, int normal, int
 static inline uint32_t rp_class_f32(uint32_t x)
 {
     const uint32_t m = x & 0x7fffffffu;
-    return rp_class_bit(m > 0x7f800000u, (m & 0x00400000u) != 0, m == 0x7f800000u, m >= 0x00800000u,
-                        m == 0, x >> 31 != 0);
+    return class_bit(m > 0x7f800000u, (m & 0x00400000u) != 0, m == 0x7f800000u, m >= 0x00800000u,
+                     m == 0, x >> 31 != 0);
 }
 
 static inline uint32_t rp_class_f16(uint32_t x)
 {
     const uint32_t m = x & 0x7fffu;
-    return rp_class_bit(m > 0x7c00u, (m & 0x0200u) != 0, m == 0x7c00u, m >= 0x0400u, m == 0,
-                        x >> 15 != 0);
+    return class_bit(m > 0x7c00u, (m & 0x0200u) != 0, m == 0x7c00u, m >= 0x0400u, m == 0,
+                     x >> 15 != 0);
 }
 
 static inline uint32_t rp_class_f64(uint64_t x)
 {
     const uint64_t m = x & 0x7fffffffffffffffu, inf = 0x7ff0000000000000u;
-    return rp_class_bit(m > inf, (m & 0x0008000000000000u) != 0, m == inf, m >= 0x0010000000000000u,
-                        m == 0, x >> 63 != 0);
+    return class_bit(m > inf, (m & 0x0008000000000000u) != 0, m == inf, m >= 0x0010000000000000u,
+                     m == 0, x >> 63 != 0);
 }
 
 struct rp_wide {
     uint32_t lo, hi;
 };
 
-static inline struct rp_wide rp_row_wide(const uint32_t *p, unsigned lane)
+static inline struct rp_wide row_wide(const uint32_t *p, unsigned lane)
 {
     return (struct rp_wide){.lo = p[lane], .hi = p[RP_LANES + lane]};
 }
 
 #define RP_C_w64        struct rp_wide
-#define RP_LD_w64(p, l) rp_row_wide(p, l)
+#define RP_LD_w64(p, l) row_wide(p, l)
 
 static inline int rp_less_u64(struct rp_wide a, struct rp_wide b)
 {

@@ -281,8 +281,8 @@ RP_MFMA_INLINE void sparse_rows(const struct rp_lane_args *x, uint32_t (*at)[RP_
 #define RP_NAN_F64 0x7ff8000000000000u
 
 /* Converts a pair of rows to doubles; bit @p n of BLGP negates operand n. */
-static inline void rp_take_f64(const struct rp_lane_args *x, double *to, const uint32_t *rows,
-                               unsigned n)
+static inline void take_f64(const struct rp_lane_args *x, double *to, const uint32_t *rows,
+                            unsigned n)
 {
     const uint64_t flip = (uint64_t)(x->select >> n & 1) << 63;
     RP_LANE_LOOP
@@ -291,7 +291,7 @@ static inline void rp_take_f64(const struct rp_lane_args *x, double *to, const u
     }
 }
 
-static inline void rp_put_f64(uint32_t *rows, const double *from)
+static inline void put_f64(uint32_t *rows, const double *from)
 {
     RP_LANE_LOOP
     {
@@ -301,7 +301,7 @@ static inline void rp_put_f64(uint32_t *rows, const double *from)
 }
 
 /* Computes sixteen results of one row: every 16th value of @p a times a row of @p b, four times. */
-static inline void rp_row_f64(double *sum, const double *a, const double *b)
+static inline void row_f64(double *sum, const double *a, const double *b)
 {
     double s[16];
     memcpy(s, sum, sizeof s);
@@ -318,13 +318,13 @@ static inline void rp_row_f64(double *sum, const double *a, const double *b)
 RP_LANE_HEAD(v_mfma_f64_16x16x4_f64)
 {
     double a[RP_LANES], b[RP_LANES], acc[RP_LANES];
-    rp_take_f64(args, a, args->s0, 0);
-    rp_take_f64(args, b, args->s1, 1);
+    take_f64(args, a, args->s0, 0);
+    take_f64(args, b, args->s1, 1);
     for (unsigned pair = 0; pair < 4; pair++) {
-        rp_take_f64(args, acc, args->s2 + 2 * pair * args->c_stride, 2);
+        take_f64(args, acc, args->s2 + 2 * pair * args->c_stride, 2);
         for (unsigned row = 0; row < 4; row++)
-            rp_row_f64(acc + 16 * row, a + 4 * pair + row, b);
-        rp_put_f64(args->d + 2 * pair * RP_LANES, acc);
+            row_f64(acc + 16 * row, a + 4 * pair + row, b);
+        put_f64(args->d + 2 * pair * RP_LANES, acc);
     }
 }
 
@@ -334,14 +334,14 @@ RP_LANE_HEAD(v_mfma_f64_16x16x4_f64)
 RP_LANE_HEAD(v_mfma_f64_4x4x4_4b_f64)
 {
     double a[RP_LANES], b[RP_LANES], acc[RP_LANES];
-    rp_take_f64(args, a, args->s0, 0);
-    rp_take_f64(args, b, args->s1, 1);
-    rp_take_f64(args, acc, args->s2, 2);
+    take_f64(args, a, args->s0, 0);
+    take_f64(args, b, args->s1, 1);
+    take_f64(args, acc, args->s2, 2);
     for (unsigned k = 0; k < 4; k++)
         for (unsigned i = 0; i < 4; i++)
             for (unsigned j = 0; j < 16; j++) {
                 const double x = a[16 * k + (j & 12) + i];
                 acc[16 * i + j] = __builtin_fma(x, b[16 * k + j], acc[16 * i + j]);
             }
-    rp_put_f64(args->d, acc);
+    put_f64(args->d, acc);
 }

@@ -56,7 +56,7 @@ RP_WIDEN_SMALL(bf6, 6, f32_of_finite(v, 3, 2))
 RP_WIDEN_SMALL(fp4, 4, f32_of_finite(v, 2, 1))
 
 /* Moves eight-bit values to the places that other values have. */
-static void rp_place_as_others(rp_wide *to, const rp_wide *from, unsigned m)
+static void place_as_others(rp_wide *to, const rp_wide *from, unsigned m)
 {
     const unsigned groups = RP_LANES / m;
     for (unsigned k = 0; k < VALUES * groups; k++) {
@@ -66,7 +66,7 @@ static void rp_place_as_others(rp_wide *to, const rp_wide *from, unsigned m)
     }
 }
 
-static void rp_widen_any(rp_wide *to, const uint32_t *rows, unsigned format, unsigned m)
+static void widen_any(rp_wide *to, const uint32_t *rows, unsigned format, unsigned m)
 {
     rp_wide eight[VALUES] __attribute__((aligned(64)));
     switch (format) {
@@ -86,7 +86,7 @@ static void rp_widen_any(rp_wide *to, const uint32_t *rows, unsigned format, uns
         rp_widen_fp8_any(eight, rows);
         break;
     }
-    rp_place_as_others(to, (const rp_wide *)eight, m);
+    place_as_others(to, (const rp_wide *)eight, m);
 }
 
 /* Returns the scales as numbers, lane by lane; NULL means 1. */
@@ -102,8 +102,8 @@ RP_MFMA_INLINE void any_format(const struct rp_lane_args *x, unsigned m)
 {
     rp_wide a[VALUES] __attribute__((aligned(64))), b[VALUES] __attribute__((aligned(64)));
     double scale_a[RP_LANES], scale_b[RP_LANES];
-    rp_widen_any(a, x->s0, x->select >> RP_F8F6F4_A & 7, m);
-    rp_widen_any(b, x->s1, x->select >> RP_F8F6F4_B & 7, m);
+    widen_any(a, x->s0, x->select >> RP_F8F6F4_A & 7, m);
+    widen_any(b, x->s1, x->select >> RP_F8F6F4_B & 7, m);
     rp_scales(scale_a, x->s3, x->select >> RP_F8F6F4_BYTE_A & 3);
     rp_scales(scale_b, x->s4, x->select >> RP_F8F6F4_BYTE_B & 3);
     for (unsigned i = 0; i < m; i++) {

@@ -162,7 +162,7 @@ rp_lane_fn *rp_lane_widen_f16(void)
 extern const struct rp_mem_lanes rp_lane_base_mem_lanes, rp_lane_v3_mem_lanes, rp_lane_v4_mem_lanes;
 
 /** Returns the loops of one level (tests), or NULL if this CPU lacks it. */
-static const struct rp_mem_lanes *rp_mem_lanes_level(enum rp_lane_level level)
+static const struct rp_mem_lanes *mem_lanes_level(enum rp_lane_level level)
 {
     static const struct rp_mem_lanes *const levels[RP_LANE_LEVELS] = {
         [RP_LANE_BASE] = &rp_lane_base_mem_lanes,
@@ -181,7 +181,7 @@ const struct rp_mem_lanes *rp_mem_lanes_best(void)
     if (lanes)
         return lanes;
     for (unsigned level = RP_LANE_LEVELS; !lanes && level-- > 0;)
-        lanes = rp_mem_lanes_level((enum rp_lane_level)level);
+        lanes = mem_lanes_level((enum rp_lane_level)level);
     __atomic_store_n(&best, lanes, __ATOMIC_RELAXED);
     return lanes;
 }

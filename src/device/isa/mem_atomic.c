@@ -17,7 +17,7 @@
     X(cmpswap_64, uint64_t, old == b ? a : old)
 
 /** Tests whether atomics of the current instruction are noted instead of applied. */
-static inline bool rp_atomic_log_is_open(const struct rp_wave *w)
+static inline bool atomic_log_is_open(const struct rp_wave *w)
 {
     return w->group->env->logging;
 }
@@ -96,7 +96,7 @@ static uint64_t global_atomic(struct rp_wave *w, rp_atomic_fn *fn, void *p, uint
 {
     bool changed = true;
     uint64_t old = 0;
-    if (!result && rp_atomic_log_is_open(w))
+    if (!result && atomic_log_is_open(w))
         rp_atomic_log_add(w, fn, va, bytes, data[0]);
     else
         old = fn(p, data[0], data[1], &changed);

@@ -57,7 +57,7 @@ static const struct rp_data_format *rp_data_format(unsigned data_format)
 }
 
 /** Returns NULL if components of @p bits can be numbers of that kind, else the reason why not. */
-static const char *rp_format_check(unsigned bits, unsigned num_format)
+static const char *format_check(unsigned bits, unsigned num_format)
 {
     if (num_format == 6)
         return "reserved number format 6";
@@ -127,11 +127,11 @@ static const char *load_float(uint32_t raw, unsigned bits, bool d16, uint32_t *r
  * @param d16  the register is 16 bits wide: f16 for everything but UINT and SINT
  * @return NULL with *ret_value, or why it cannot be converted
  */
-static const char *rp_format_load(uint32_t raw, unsigned bits, unsigned num_format, bool d16,
-                                  uint32_t *ret_value)
+static const char *format_load(uint32_t raw, unsigned bits, unsigned num_format, bool d16,
+                               uint32_t *ret_value)
 {
     const uint32_t mask = d16 ? 0xffff : UINT32_MAX;
-    const char *why = rp_format_check(bits, num_format);
+    const char *why = format_check(bits, num_format);
     if (why)
         return why;
     switch (num_format) {
@@ -186,10 +186,10 @@ static const char *store_float(uint32_t value, unsigned bits, bool d16, uint32_t
 }
 
 /** Converts in the other direction. @return NULL with *ret_raw, or why it cannot be converted */
-static const char *rp_format_store(uint32_t value, unsigned bits, unsigned num_format, bool d16,
-                                   uint32_t *ret_raw)
+static const char *format_store(uint32_t value, unsigned bits, unsigned num_format, bool d16,
+                                uint32_t *ret_raw)
 {
-    const char *why = rp_format_check(bits, num_format);
+    const char *why = format_check(bits, num_format);
     if (why)
         return why;
     switch (num_format) {
@@ -216,7 +216,7 @@ static const char *rp_format_store(uint32_t value, unsigned bits, unsigned num_f
 }
 
 /** Returns the constant one in a register, as selector SEL_1 gives it. */
-static uint32_t rp_format_one(unsigned num_format, bool d16)
+static uint32_t format_one(unsigned num_format, bool d16)
 {
     if (num_format == RP_NUM_UINT || num_format == RP_NUM_SINT)
         return 1;
@@ -612,7 +612,7 @@ static const char *select_component(const struct typed *t, const uint32_t word[4
     if (sel == SEL_0)
         return NULL;
     if (sel == SEL_1) {
-        *ret_value = rp_format_one(t->num_format, d16);
+        *ret_value = format_one(t->num_format, d16);
         return NULL;
     }
     if (sel < SEL_X)
@@ -620,9 +620,9 @@ static const char *select_component(const struct typed *t, const uint32_t word[4
     if (sel - SEL_X >= t->format->components)
         return "loads a component the format lacks, and what the hardware returns is not published";
     if (!inside)
-        return rp_format_check(t->format->bits[sel - SEL_X], t->num_format);
-    return rp_format_load(component(t->format, word, sel - SEL_X), t->format->bits[sel - SEL_X],
-                          t->num_format, d16, ret_value);
+        return format_check(t->format->bits[sel - SEL_X], t->num_format);
+    return format_load(component(t->format, word, sel - SEL_X), t->format->bits[sel - SEL_X],
+                       t->num_format, d16, ret_value);
 }
 
 /* A component is laid out in whole dwords, or in halves of them from @p first_half on. The first
@@ -698,8 +698,8 @@ static int typed_store(struct rp_wave *w, const struct rp_insn *in, unsigned com
     {
         uint32_t word[4] = {0}, raw;
         for (unsigned c = 0; c < t.format->components; c++) {
-            const char *why = rp_format_store(get(s, lane, c, d16, first_half), t.format->bits[c],
-                                              t.num_format, d16, &raw);
+            const char *why = format_store(get(s, lane, c, d16, first_half), t.format->bits[c],
+                                           t.num_format, d16, &raw);
             if (why)
                 return refuse(w, in, why);
             word[t.format->at_bit[c] / 32] |= raw << t.format->at_bit[c] % 32;

@@ -19,7 +19,7 @@
  * Returns the value of an inline constant in an f16 operand, where a float's pattern becomes the
  * f16 one.
  */
-static inline uint32_t rp_inline_as_f16(const struct rp_opnd *o)
+static inline uint32_t inline_as_f16(const struct rp_opnd *o)
 {
     const bool is_float = o->index >= SRC_FLOAT_FIRST && o->index <= SRC_FLOAT_LAST;
     return is_float ? (uint32_t)rp_inline_float(o->index, RP_T_F16) : (uint32_t)o->imm;
@@ -721,7 +721,7 @@ CARRY(subrev_co, b, a, -)
  * Returns lane kernels with saturation for the integer forms of CLAMP, or NULL where CLAMP does
  * nothing.
  */
-static rp_lane_fn *rp_saturating_lane(unsigned op)
+static rp_lane_fn *saturating_lane(unsigned op)
 {
     static rp_lane_fn *const lanes[RP_OP_ALL] = {
         [RP_OP_v_add_u32] = add_u32,
@@ -833,7 +833,7 @@ static bool is_unsupported(const struct rp_insn *in)
 static void choose_lane(struct rp_insn *in)
 {
     if (in->flags & RP_IF_CLAMP && in->dst.kind != RP_OPND_NONE && !is_float(in->dst.type))
-        in->lane = rp_saturating_lane(in->op);
+        in->lane = saturating_lane(in->op);
     if (!in->lane)
         in->lane = rp_target_lane(in->op);
     if (!in->lane)
@@ -848,7 +848,7 @@ static void narrow_constants(struct rp_insn *in)
 {
     for (unsigned i = 0; i < 3; i++)
         if (in->src[i].kind == RP_OPND_CONST && in->op_sel_hi >> i & 1)
-            in->src[i].imm = rp_inline_as_f16(&in->src[i]);
+            in->src[i].imm = inline_as_f16(&in->src[i]);
 }
 
 void rp_valu_bind(struct rp_insn *in)

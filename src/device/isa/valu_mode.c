@@ -335,8 +335,8 @@ static __attribute__((noinline)) void round_lanes(enum kind kind, const struct r
 }
 
 /** This is the part of rp_mode_result() that rounds. */
-static void rp_round_result(const struct rp_insn *in, const struct rp_lane_args *args,
-                            struct rp_rows *r)
+static void round_result(const struct rp_insn *in, const struct rp_lane_args *args,
+                         struct rp_rows *r)
 {
     const enum kind kind = kind_of(in->op);
     /* Conversions to integers round as their source's format does. */
@@ -359,7 +359,7 @@ static __attribute__((noinline)) void scale_lanes(unsigned type, unsigned round,
 }
 
 /** Multiplies rows of a float type by a power of two. */
-static void rp_round_scale(unsigned type, unsigned round, double scale, struct rp_rows *r)
+static void round_scale(unsigned type, unsigned round, double scale, struct rp_rows *r)
 {
     const int old = enter(round);
     scale_lanes(type, round, scale, r);
@@ -571,7 +571,7 @@ void rp_mode_result(const struct rp_insn *in, const struct rp_lane_args *args, s
     const unsigned type = in->dst.type;
     const uint32_t *const s[3] = {args->s0, args->s1, args->s2};
     const bool f16 = type == RP_T_F16 || type == RP_T_PKF16;
-    rp_round_result(in, args, r);
+    round_result(in, args, r);
     if (!rp_type_is_float(type) || !computes(in))
         return;
     if (f16 && mode & RP_MODE_FP16_OVFL && !has_poles(in->op))
@@ -579,7 +579,7 @@ void rp_mode_result(const struct rp_insn *in, const struct rp_lane_args *args, s
     if (!(denormals(mode, type) & 2))
         flush(type, r);
     if (has_omod(in, mode)) {
-        rp_round_scale(type, rp_mode_round(mode, type), scale_of(in->omod), r);
+        round_scale(type, rp_mode_round(mode, type), scale_of(in->omod), r);
         flush(type, r);
         plus_zeros(type, r);
     }

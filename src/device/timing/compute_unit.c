@@ -23,14 +23,14 @@ enum {
 /* A line has 128 bytes, so code of more than 8 MiB shares numbers. */
 enum { RP_PROGRAM_LINES = UINT16_MAX };
 
-static inline void rp_in_flight_clear(struct rp_in_flight *f)
+static inline void in_flight_clear(struct rp_in_flight *f)
 {
     f->first = f->count = 0;
     f->last = 0;
 }
 
 /** Forgets those that are done. */
-static inline void rp_in_flight_retire(struct rp_in_flight *f, uint64_t clock)
+static inline void in_flight_retire(struct rp_in_flight *f, uint64_t clock)
 {
     while (f->count && f->done[f->first] <= clock) {
         f->first = (f->first + 1) % RP_IN_FLIGHT_ROOM;
@@ -41,7 +41,7 @@ static inline void rp_in_flight_retire(struct rp_in_flight *f, uint64_t clock)
 }
 
 /** Adds one more, when there are fewer than RP_IN_FLIGHT_ROOM. */
-static inline void rp_in_flight_add(struct rp_in_flight *f, uint64_t done, bool in_order)
+static inline void in_flight_add(struct rp_in_flight *f, uint64_t done, bool in_order)
 {
     uint32_t at = f->count++;
     if (in_order)
@@ -56,19 +56,19 @@ static inline void rp_in_flight_add(struct rp_in_flight *f, uint64_t done, bool 
 }
 
 /** Returns when at most @p left are under way; 0: now */
-static inline uint64_t rp_in_flight_wait(const struct rp_in_flight *f, uint32_t left)
+static inline uint64_t in_flight_wait(const struct rp_in_flight *f, uint32_t left)
 {
     return f->count > left ? f->done[(f->first + f->count - left - 1) % RP_IN_FLIGHT_ROOM] : 0;
 }
 
 /** Tests whether a line is in the vector L1 of a CU, or on its way to it. */
-static inline bool rp_hierarchy_in_l1(const struct rp_hierarchy *h, uint32_t cu, uint64_t line)
+static inline bool hierarchy_in_l1(const struct rp_hierarchy *h, uint32_t cu, uint64_t line)
 {
     return rp_tags_has(&h->l1[cu], line);
 }
 
 /** Tests whether the next line also belongs to the program. */
-static inline bool rp_program_goes_on(const struct rp_program *p, uint32_t line)
+static inline bool program_goes_on(const struct rp_program *p, uint32_t line)
 {
     return p->grows || (line + 1 < p->line_count && p->line[line + 1] == p->line[line] + 1);
 }
@@ -227,8 +227,8 @@ static void start_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct 
     struct rp_cu_wave *w = &cu->wave[slot];
     memset(w, 0, offsetof(struct rp_cu_wave, result));
     memset(w->result, 0, sizeof w->result);
-    rp_in_flight_clear(&w->vm);
-    rp_in_flight_clear(&w->lgkm);
+    in_flight_clear(&w->vm);
+    in_flight_clear(&w->lgkm);
     w->rec = &r->rec->group[g->index].wave[in_group];
     w->step = w->rec->step;
     w->half = w->step + w->rec->step_count / 2;
@@ -403,7 +403,7 @@ static bool fetch(struct rp_timing_simulation *r, const struct rp_cu *cu, struct
     if (!hit) {
         *slot = (struct rp_code_slot){line + 1, clock + t->l2_clocks};
         struct rp_code_slot *ahead = &slots[(line + 1) % r->code_slots];
-        if (rp_program_goes_on(&r->program, line) && ahead->line != line + 2)
+        if (program_goes_on(&r->program, line) && ahead->line != line + 2)
             /* The line ahead is fetched with it. */
             *ahead = (struct rp_code_slot){line + 2, slot->ready};
     }
@@ -578,7 +578,7 @@ static bool goes_beyond(const struct rp_timing_simulation *r, const struct rp_cu
     if (a->space == RP_REC_SCALAR || a->flags & (RP_REC_WRITES | RP_REC_PAST_L1))
         return true;
     for (uint32_t i = 0; i < a->line_count; i++)
-        if (!rp_hierarchy_in_l1(&r->memory, cu->number, w->rec->line[a->first_line + i].number))
+        if (!hierarchy_in_l1(&r->memory, cu->number, w->rec->line[a->first_line + i].number))
             return true;
     return false;
 }
@@ -588,12 +588,12 @@ static uint64_t when_counted(struct rp_cu_wave *w, const struct rp_program_code 
 {
     uint64_t when = clock;
     if (c->flags & RP_PROGRAM_VM) {
-        rp_in_flight_retire(&w->vm, clock);
-        when = later(when, rp_in_flight_wait(&w->vm, RP_IN_FLIGHT_VMCNT - 1));
+        in_flight_retire(&w->vm, clock);
+        when = later(when, in_flight_wait(&w->vm, RP_IN_FLIGHT_VMCNT - 1));
     }
     if (c->flags & RP_PROGRAM_LGKM) {
-        rp_in_flight_retire(&w->lgkm, clock);
-        when = later(when, rp_in_flight_wait(&w->lgkm, RP_IN_FLIGHT_LGKMCNT - 1));
+        in_flight_retire(&w->lgkm, clock);
+        when = later(when, in_flight_wait(&w->lgkm, RP_IN_FLIGHT_LGKMCNT - 1));
     }
     return when;
 }
@@ -625,9 +625,9 @@ static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu,
         done = vector(r, cu, w, a, clock);
     w->access += a == w->access;
     if (c->flags & RP_PROGRAM_VM)
-        rp_in_flight_add(&w->vm, done, true);
+        in_flight_add(&w->vm, done, true);
     if (c->flags & RP_PROGRAM_LGKM) {
-        rp_in_flight_add(&w->lgkm, done, c->flags & RP_PROGRAM_IN_ORDER);
+        in_flight_add(&w->lgkm, done, c->flags & RP_PROGRAM_IN_ORDER);
         w->lgkm_unit = c->unit;
     }
     return done;
@@ -639,14 +639,13 @@ static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu,
 static uint64_t wait_for(struct rp_timing_simulation *r, struct rp_cu_wave *w,
                          const struct rp_program_code *c, uint64_t clock)
 {
-    const uint64_t vm = rp_in_flight_wait(&w->vm, c->vm),
-                   lgkm = rp_in_flight_wait(&w->lgkm, c->lgkm);
+    const uint64_t vm = in_flight_wait(&w->vm, c->vm), lgkm = in_flight_wait(&w->lgkm, c->lgkm);
     const uint64_t next = later(clock + CU_SLOT_CLOCKS, later(vm, lgkm));
     if (next > clock + CU_SLOT_CLOCKS)
         r->stats->wait_clocks[vm >= lgkm ? RP_REC_VMEM : w->lgkm_unit] +=
             next - clock - CU_SLOT_CLOCKS;
-    rp_in_flight_retire(&w->vm, next);
-    rp_in_flight_retire(&w->lgkm, next);
+    in_flight_retire(&w->vm, next);
+    in_flight_retire(&w->lgkm, next);
     return next;
 }
 

@@ -337,8 +337,8 @@ static const struct rp_engine_watch *watch_begin(const struct rp_dispatch_timing
     return &w->watch;
 }
 
-static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
-                                const struct rp_engine_watch *watch, struct rp_timing_stats *ret);
+static int dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
+                             const struct rp_engine_watch *watch, struct rp_timing_stats *ret);
 
 /* Simulates the dispatch now, if that has not been watched. */
 static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
@@ -356,7 +356,7 @@ static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
     t->threads = watch_new(t, arch, wish, &status);
     if (!t->threads)
         return status;
-    status = rp_dispatch_simulate(d, arch, watch_begin(t), ret);
+    status = dispatch_simulate(d, arch, watch_begin(t), ret);
     return status ? status : rp_trace_rows_end(&t->threads->threads);
 }
 
@@ -574,8 +574,8 @@ static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
  * @param watch  NULL, or whom to tell about every instruction
  * @return 0; -ENODATA nothing was recorded; -ENOMEM
  */
-static int rp_dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
-                                const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
+static int dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
+                             const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
 {
     struct rp_dispatch_timing *t = d->observed;
     struct rp_wave_record *r = t ? t->record : NULL;
@@ -607,7 +607,7 @@ static int simulate_counting(struct rp_dispatch *d, const struct rp_arch *arch,
     struct rp_dispatch_timing *t = d->observed;
     struct rp_engine_watch watch;
     struct rp_count_watch *c = rp_count_watch_begin(arch, t->record, &watch);
-    const int status = rp_dispatch_simulate(d, arch, c ? &watch : NULL, ret);
+    const int status = dispatch_simulate(d, arch, c ? &watch : NULL, ret);
 
     if (rp_count_watch_end(c, arch, status == 0, &t->cache_result, &t->wave_sums))
         t->counted = true;
@@ -619,7 +619,7 @@ static int simulate_traced(struct rp_dispatch *d, const struct rp_arch *arch,
                            struct rp_timing_stats *ret)
 {
     struct rp_dispatch_timing *t = d->observed;
-    const int status = rp_dispatch_simulate(d, arch, watch_begin(t), ret);
+    const int status = dispatch_simulate(d, arch, watch_begin(t), ret);
 
     if (t->threads)
         t->threads->replayed = t->threads->begun && status == 0;

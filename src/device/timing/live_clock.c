@@ -69,12 +69,11 @@ static int allocate(struct rp_group_simulation *live, uint32_t waves)
     return status ? status : rp_hierarchy_open(&r->memory, 0);
 }
 
-static void rp_group_simulation_free(struct rp_group_simulation *live);
+static void group_simulation_free(struct rp_group_simulation *live);
 
 /** Begins a simulation. @param begin clock at which the waves start @return NULL: no memory */
-static struct rp_group_simulation *rp_group_simulation_new(const struct rp_arch *arch,
-                                                           uint32_t waves, uint64_t entry_va,
-                                                           uint64_t begin)
+static struct rp_group_simulation *group_simulation_new(const struct rp_arch *arch, uint32_t waves,
+                                                        uint64_t entry_va, uint64_t begin)
 {
     struct rp_group_simulation *live =
         waves && waves <= RP_CU_GROUP_WAVES ? calloc(1, sizeof *live) : NULL;
@@ -82,7 +81,7 @@ static struct rp_group_simulation *rp_group_simulation_new(const struct rp_arch 
         return NULL;
     live->r.m = machine_of(arch);
     if (allocate(live, waves) < 0) {
-        rp_group_simulation_free(live);
+        group_simulation_free(live);
         return NULL;
     }
     live->entry_va = entry_va;
@@ -91,7 +90,7 @@ static struct rp_group_simulation *rp_group_simulation_new(const struct rp_arch 
     for (uint32_t i = 0; i < waves; i++) {
         live->group.wave[i].grows = true;
         if (!rp_rec_grow(&live->group.wave[i], 1, 1, 1)) {
-            rp_group_simulation_free(live);
+            group_simulation_free(live);
             return NULL;
         }
     }
@@ -106,7 +105,7 @@ static struct rp_group_simulation *rp_group_simulation_new(const struct rp_arch 
 }
 
 /** Frees a simulation; NULL is accepted. */
-static void rp_group_simulation_free(struct rp_group_simulation *live)
+static void group_simulation_free(struct rp_group_simulation *live)
 {
     if (!live)
         return;
@@ -126,7 +125,7 @@ static void rp_group_simulation_free(struct rp_group_simulation *live)
 }
 
 /** Whose table of instructions the steps below are indices of; whoever adds them fills it. */
-static struct rp_wave_record *rp_group_simulation_record(struct rp_group_simulation *live)
+static struct rp_wave_record *group_simulation_record(struct rp_group_simulation *live)
 {
     return &live->rec;
 }
@@ -222,9 +221,9 @@ static int add(struct rp_group_simulation *live, struct rp_rec_wave *kept,
  * @param access  of its accesses, the first that has not been handed over
  * @return 0 or -ENOMEM
  */
-static int rp_group_simulation_add(struct rp_group_simulation *live, uint32_t wave,
-                                   const struct rp_rec_wave *rec, uint32_t first,
-                                   const uint32_t *step, uint32_t count, uint32_t access)
+static int group_simulation_add(struct rp_group_simulation *live, uint32_t wave,
+                                const struct rp_rec_wave *rec, uint32_t first, const uint32_t *step,
+                                uint32_t count, uint32_t access)
 {
     struct rp_rec_wave *kept = &live->group.wave[wave];
     struct rp_cu_wave *w = replayed(live, wave);
@@ -255,9 +254,9 @@ static int rp_group_simulation_add(struct rp_group_simulation *live, uint32_t wa
  * Returns when the latest instruction of a wave that has been handed over is issued.
  * @param alone  the others do nothing until then but what is known
  */
-static enum rp_group_simulation_answer rp_group_simulation_issued(struct rp_group_simulation *live,
-                                                                  uint32_t wave, bool alone,
-                                                                  uint64_t *ret_clock)
+static enum rp_group_simulation_answer group_simulation_issued(struct rp_group_simulation *live,
+                                                               uint32_t wave, bool alone,
+                                                               uint64_t *ret_clock)
 {
     const struct rp_cu_wave *w = replayed(live, wave);
     for (;;) {
@@ -312,12 +311,12 @@ static struct rp_group_clock *clock_new(const struct rp_group *g)
     struct rp_group_clock *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
-    c->live = rp_group_simulation_new(d->arch, g->wave_count, d->kernel.entry_va, launch_clock(g));
-    if (c->live && rp_resolver_init(&c->resolver, rp_group_simulation_record(c->live),
-                                    d->kernel.entry_va) == 0)
+    c->live = group_simulation_new(d->arch, g->wave_count, d->kernel.entry_va, launch_clock(g));
+    if (c->live &&
+        rp_resolver_init(&c->resolver, group_simulation_record(c->live), d->kernel.entry_va) == 0)
         return c;
     rp_resolver_release(&c->resolver);
-    rp_group_simulation_free(c->live);
+    group_simulation_free(c->live);
     free(c);
     return NULL;
 }
@@ -326,7 +325,7 @@ static struct rp_group_clock *clock_new(const struct rp_group *g)
 static void give_up(struct rp_group_clock *c)
 {
     rp_resolver_release(&c->resolver);
-    rp_group_simulation_free(c->live);
+    group_simulation_free(c->live);
     free(c->step);
     c->live = NULL;
     c->step = NULL;
@@ -378,8 +377,7 @@ static int add_wave(struct rp_group_clock *c, struct rp_mem *mem, uint32_t numbe
     const uint32_t count = steps - w->steps;
     int status = resolve(c, mem, rec, w->steps, count);
     if (!status)
-        status =
-            rp_group_simulation_add(c->live, number, rec, w->steps, c->step, count, w->accesses);
+        status = group_simulation_add(c->live, number, rec, w->steps, c->step, count, w->accesses);
     w->steps = steps;
     w->accesses = accesses;
     c->added += count;
@@ -419,7 +417,7 @@ int rp_live_clock_read(struct rp_wave *w, bool *ret_told)
     if (status == -ENOMEM)
         w->record->closed = w->record->full = w->record->lost = true;
     switch (status ? RP_LIVE_NEVER
-                   : rp_group_simulation_issued(c->live, w->id_in_group, alone, &clock)) {
+                   : group_simulation_issued(c->live, w->id_in_group, alone, &clock)) {
     case RP_LIVE_KNOWN:
         w->clock_lead = (int64_t)(clock - g->start_cycles - w->cycles);
         *ret_told = true;

@@ -8,7 +8,7 @@
 
 #include "device/timing/timing_engine.h"
 
-static inline struct rp_tag *rp_tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready)
+static inline struct rp_tag *tags_insert(struct rp_tags *t, uint64_t line, uint64_t ready)
 {
     return rp_tags_replace(t, line, ready, NULL);
 }
@@ -177,7 +177,7 @@ struct rp_tag *rp_tags_replace(struct rp_tags *t, uint64_t line, uint64_t ready,
 }
 
 /** The line of the tag is not in any more. */
-static void rp_tags_drop(struct rp_tags *t, struct rp_tag *tag)
+static void tags_drop(struct rp_tags *t, struct rp_tag *tag)
 {
     const size_t at = (size_t)(tag - t->tag), set = at / t->ways;
     const uint32_t way = (uint32_t)(at % t->ways);
@@ -485,7 +485,7 @@ static struct rp_tag *l2_tag(struct rp_hierarchy *h, uint32_t die, uint64_t line
 {
     struct rp_tag *tag = rp_tags_find(&h->l2[die], line);
     *ret_there = tag;
-    return tag ? tag : rp_tags_insert(&h->l2[die], line, 0);
+    return tag ? tag : tags_insert(&h->l2[die], line, 0);
 }
 
 static bool has(const struct rp_tag *tag, uint32_t sectors)
@@ -598,7 +598,7 @@ uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct r
     if (flags & RP_REC_ATOMIC) {
         s->atomics++;
         if (tag)
-            rp_tags_drop(&h->l1[cu], tag);
+            tags_drop(&h->l1[cu], tag);
         return l2_atomic(h, die, line, clock + way) + back;
     }
     if (flags & RP_REC_WRITES) {
@@ -619,7 +619,7 @@ uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct r
     if (tag)
         tag->ready = ready;
     else
-        rp_tags_insert(&h->l1[cu], line->number, ready);
+        tags_insert(&h->l1[cu], line->number, ready);
     return ready;
 }
 
@@ -641,7 +641,7 @@ static uint64_t scalar_half(struct rp_hierarchy *h, uint32_t cache, uint32_t die
         return tag->ready > at ? tag->ready : at;
     }
     const uint64_t ready = l2_read(h, die, line, clock + way) + t->scalar_l2_clocks - way;
-    rp_tags_insert(&h->scalar[cache], 2 * line + half, ready);
+    tags_insert(&h->scalar[cache], 2 * line + half, ready);
     return ready;
 }
 

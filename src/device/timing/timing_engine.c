@@ -26,18 +26,18 @@ struct rp_event_queue {
  * Returns the status of everything that has been asked for so far.
  * @return 0; -ENOMEM: the answers mean nothing
  */
-static inline int rp_hierarchy_status(const struct rp_hierarchy *h)
+static inline int hierarchy_status(const struct rp_hierarchy *h)
 {
     return h->no_memory ? -ENOMEM : 0;
 }
 
-static void rp_event_queue_release(struct rp_event_queue *e);
+static void event_queue_release(struct rp_event_queue *e);
 
 /**
  * Initialises a queue for numbers below @p count, each of which is in it at most once.
  * @return 0 or -ENOMEM
  */
-static int rp_event_queue_init(struct rp_event_queue *e, uint32_t count)
+static int event_queue_init(struct rp_event_queue *e, uint32_t count)
 {
     memset(e, 0, sizeof *e);
     e->far_head = e->far_tail = RP_EVENT_QUEUE_EMPTY;
@@ -46,11 +46,11 @@ static int rp_event_queue_init(struct rp_event_queue *e, uint32_t count)
     e->time = calloc(count ? count : 1, sizeof *e->time);
     if (e->next && e->time)
         return 0;
-    rp_event_queue_release(e);
+    event_queue_release(e);
     return -ENOMEM;
 }
 
-static void rp_event_queue_release(struct rp_event_queue *e)
+static void event_queue_release(struct rp_event_queue *e)
 {
     free(e->next);
     free(e->time);
@@ -71,9 +71,9 @@ static void append(struct rp_event_queue *e, uint32_t *head, uint32_t *tail, boo
 
 /**
  * Puts an event into the queue. @p time must not be before that of the latest
- * rp_event_queue_take().
+ * event_queue_take().
  */
-static void rp_event_queue_put(struct rp_event_queue *e, uint32_t number, uint64_t time)
+static void event_queue_put(struct rp_event_queue *e, uint32_t number, uint64_t time)
 {
     e->time[number] = time;
     if (time - e->base >= RP_EVENT_QUEUE_CLOCKS) {
@@ -100,13 +100,13 @@ static void next_lap(struct rp_event_queue *e)
     e->far_first = UINT64_MAX;
     while (number != RP_EVENT_QUEUE_EMPTY) {
         const uint32_t next = e->next[number];
-        rp_event_queue_put(e, number, e->time[number]);
+        event_queue_put(e, number, e->time[number]);
         number = next;
     }
 }
 
 /** Takes the next event and its time, or returns RP_EVENT_QUEUE_EMPTY. */
-static uint32_t rp_event_queue_take(struct rp_event_queue *e, uint64_t *ret_time)
+static uint32_t event_queue_take(struct rp_event_queue *e, uint64_t *ret_time)
 {
     for (;;) {
         uint32_t word = e->at / 64;
@@ -136,7 +136,7 @@ struct rp_completions {
     uint64_t count, room; /**< room: as many as can be noted */
 };
 
-static inline void rp_completions_note(struct rp_completions *c, uint64_t clock)
+static inline void completions_note(struct rp_completions *c, uint64_t clock)
 {
     if (c->count < c->room)
         c->clock[c->count++] = clock;
@@ -172,8 +172,8 @@ static double longer(const struct rp_wave_record *r)
  * @param ret_error  estimate of the relative error: how far the two halves of that time disagree;
  *         how far waves of other dies are longer or shorter
  */
-static double rp_extrapolate(const struct rp_wave_record *r, const struct rp_completions *done,
-                             uint64_t end, uint64_t resident, double *ret_error)
+static double extrapolate(const struct rp_wave_record *r, const struct rp_completions *done,
+                          uint64_t end, uint64_t resident, double *ret_error)
 {
     const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
     *ret_error = 0;
@@ -306,7 +306,7 @@ static struct rp_sharing compare(const struct set *mains, const struct set *prob
  * Estimates sharing from what main workgroups and probes access; without probes all is 0.
  * @return 0 or -ENOMEM
  */
-static int rp_sharing_of(const struct rp_wave_record *r, uint64_t resident, struct rp_sharing *ret)
+static int sharing_of(const struct rp_wave_record *r, uint64_t resident, struct rp_sharing *ret)
 {
     struct set mains = {0}, probes = {0};
     *ret = (struct rp_sharing){0};
@@ -398,7 +398,7 @@ static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
         const uint64_t begin = rp_cu_start(&e->r, cu, &e->group[die->next_group], die->launch_free);
         if (cu != running && !cu->listed) {
             cu->listed = true;
-            rp_event_queue_put(&e->agenda, cu->number, begin);
+            event_queue_put(&e->agenda, cu->number, begin);
         }
     }
 }
@@ -416,10 +416,10 @@ static void go_on(struct engine *e, struct rp_cu *cu)
             return;
         case RP_CU_WAITS:
             cu->listed = true;
-            rp_event_queue_put(&e->agenda, cu->number, cu->now);
+            event_queue_put(&e->agenda, cu->number, cu->now);
             return;
         case RP_CU_HAS_ROOM:
-            rp_completions_note(&e->done, e->r.clock);
+            completions_note(&e->done, e->r.clock);
             fill(e, cu->die, cu);
         }
 }
@@ -432,8 +432,8 @@ static void run(struct engine *e)
         fill(e, die, NULL);
     }
     for (uint32_t n;
-         !e->status && (n = rp_event_queue_take(&e->agenda, &e->r.clock)) != RP_EVENT_QUEUE_EMPTY;
-         e->status = rp_hierarchy_status(&e->r.memory))
+         !e->status && (n = event_queue_take(&e->agenda, &e->r.clock)) != RP_EVENT_QUEUE_EMPTY;
+         e->status = hierarchy_status(&e->r.memory))
         go_on(e, &e->cu[n]);
 }
 
@@ -461,7 +461,7 @@ static int machine_of(const struct rp_arch *arch, const struct rp_wave_record *r
     if (!m.memory_channels)
         m.memory_channels = 1;
     if (m.dies < m.all_dies)
-        status = rp_sharing_of(rec, (uint64_t)m.cus_per_die * rec->shape.groups_per_cu, &m.sharing);
+        status = sharing_of(rec, (uint64_t)m.cus_per_die * rec->shape.groups_per_cu, &m.sharing);
     *ret = m;
     return status;
 }
@@ -500,13 +500,13 @@ static int allocate(struct engine *e)
         rp_cu_init(&e->cu[i], i, i / e->r.m.cus_per_die, &e->wave[(size_t)i * RP_CU_SLOTS]);
     for (uint64_t i = 0; i < groups; i++)
         e->group[i].index = (uint32_t)i;
-    int status = rp_event_queue_init(&e->agenda, cus);
+    int status = event_queue_init(&e->agenda, cus);
     return status ? status : allocate_replay(&e->r);
 }
 
 static void release(struct engine *e)
 {
-    rp_event_queue_release(&e->agenda);
+    event_queue_release(&e->agenda);
     rp_hierarchy_release(&e->r.memory);
     rp_program_release(&e->r.program);
     free(e->r.code_slot);
@@ -536,9 +536,9 @@ int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *recor
         stats.all_dies = e.r.m.all_dies;
         const uint64_t drained = rp_hierarchy_drained(&e.r.memory);
         stats.replay_clocks = e.r.end > drained ? e.r.end : drained;
-        stats.clocks = rp_extrapolate(record, &e.done, stats.replay_clocks,
-                                      (uint64_t)e.r.m.cus_per_die * record->shape.groups_per_cu,
-                                      &stats.error_share);
+        stats.clocks = extrapolate(record, &e.done, stats.replay_clocks,
+                                   (uint64_t)e.r.m.cus_per_die * record->shape.groups_per_cu,
+                                   &stats.error_share);
         if (stats.wave_clocks)
             stats.error_share += stats.unsure_clocks / (double)stats.wave_clocks;
         *ret = stats;

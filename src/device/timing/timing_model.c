@@ -55,7 +55,7 @@ void rp_timing_set_mode(enum rp_timing_mode mode)
  * Returns the payload over the link to such memory in one direction; 0 means that no link is
  * crossed, or that it is unknown.
  */
-static inline double rp_timing_link_gbps(const struct rp_arch *arch, enum rp_memory_location place)
+static inline double timing_link_gbps(const struct rp_arch *arch, enum rp_memory_location place)
 {
     if (place == RP_PLACE_LOCAL || (place == RP_PLACE_HOST && arch->apu))
         return 0; /* An APU's processor has the same memory. */
@@ -87,8 +87,8 @@ uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
     bool both_local = reads && source == RP_PLACE_LOCAL && destination == RP_PLACE_LOCAL;
     double gbps = both_local ? hbm_gbps(arch) / 2 : hbm_gbps(arch);
     if (reads)
-        gbps = slower(gbps, rp_timing_link_gbps(arch, source));
-    gbps = slower(gbps, rp_timing_link_gbps(arch, destination));
+        gbps = slower(gbps, timing_link_gbps(arch, source));
+    gbps = slower(gbps, timing_link_gbps(arch, destination));
     double seconds = gbps > 0 ? (double)bytes / (gbps * 1e9) : 0;
     if (!follows && arch->engine_clock_mhz) {
         double latency = arch->hbm_latency_cycles ? arch->hbm_latency_cycles : HBM_LATENCY_CYCLES;
@@ -112,7 +112,7 @@ static double larger(double a, double b)
 static double link_seconds(const struct rp_arch *arch, const struct rp_counts *c,
                            enum rp_memory_location place)
 {
-    double gbps = rp_timing_link_gbps(arch, place);
+    double gbps = timing_link_gbps(arch, place);
     double bytes = larger((double)c->link_bytes[place][0], (double)c->link_bytes[place][1]);
     return gbps > 0 ? bytes / (gbps * 1e9) : 0;
 }

@@ -166,8 +166,8 @@ static bool access_row(struct rp_rec_wave *w, struct rp_rec_access *a,
  * Appends the lines to a wave's record and counts them in *a, once for an access.
  * @return false when the host is out of memory
  */
-static bool rp_lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
-                                 const struct rp_lane_access *t)
+static bool lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
+                              const struct rp_lane_access *t)
 {
     struct cover cover[MOST_LINES]; /* of writes, each set with its line's first byte */
     const bool writes = t->flags & RP_REC_WRITES;
@@ -346,7 +346,7 @@ static unsigned sets_of(const struct rp_lane_access *t, uint64_t ret[LANES / 8])
  * of these want different dwords of one bank. Atomics on the same dword come one after another.
  * @param t  addresses are offsets in the LDS
  */
-static void rp_lane_access_lds(struct rp_rec_access *a, const struct rp_lane_access *t)
+static void lane_access_lds(struct rp_rec_access *a, const struct rp_lane_access *t)
 {
     uint64_t set[LANES / 8];
     const unsigned sets = sets_of(t, set);
@@ -385,18 +385,18 @@ static void pattern_access_row(const uint32_t *row, uint32_t from_row, struct rp
     touch.va = va;
     for (unsigned i = 0; i < RP_PATTERN_CACHE_LANES; i++)
         va[i] = (uint32_t)(row[i] + from_row);
-    rp_lane_access_lds(a, &touch);
+    lane_access_lds(a, &touch);
 }
 
 /**
- * Does the same as rp_lane_access_lds() for addresses that are a row of registers and a distance
+ * Does the same as lane_access_lds() for addresses that are a row of registers and a distance
  * from there.
  * @param patterns  NULL: nothing is remembered
  * @param key  what is alike mostly has the same
  */
-static void rp_pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
-                                 const uint32_t row[RP_PATTERN_CACHE_LANES], uint32_t from_row,
-                                 struct rp_rec_access *a, const struct rp_lane_access *t)
+static void pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
+                              const uint32_t row[RP_PATTERN_CACHE_LANES], uint32_t from_row,
+                              struct rp_rec_access *a, const struct rp_lane_access *t)
 {
     if (!patterns) {
         pattern_access_row(row, from_row, a, t);
@@ -459,19 +459,19 @@ static void remember(struct rp_pattern_cache_lines *l, const struct rp_rec_wave 
     }
 }
 
-/** Does the same as rp_lane_access_lines() with remembered patterns. */
-static bool rp_pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key,
-                                   struct rp_rec_wave *w, struct rp_rec_access *a,
-                                   const struct rp_lane_access *t)
+/** Does the same as lane_access_lines() with remembered patterns. */
+static bool pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key,
+                                struct rp_rec_wave *w, struct rp_rec_access *a,
+                                const struct rp_lane_access *t)
 {
     if (!patterns || !t->lanes)
-        return rp_lane_access_lines(w, a, t);
+        return lane_access_lines(w, a, t);
     struct rp_pattern_cache_lines *l = &patterns->vmem[key % RP_PATTERN_CACHE_VMEM];
     const uint64_t from_there = t->va[__builtin_ctzll(t->lanes)] - l->first;
     if (l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
         from_there % RP_REC_LINE_BYTES || !is_same_pattern(l, t->va, t->lanes)) {
         const struct rp_rec_access before = *a;
-        if (!rp_lane_access_lines(w, a, t))
+        if (!lane_access_lines(w, a, t))
             return false;
         l->lanes = 0;
         if (!before.line_count && a->line_count <= RP_PATTERN_CACHE_LINES)
@@ -612,12 +612,12 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     struct rp_lane_access t = {.va = reach.va, .bytes = a->lane_bytes, .flags = a->flags};
     t.lanes = reach.lanes[RP_SPACE_LDS];
     if (t.lanes)
-        rp_lane_access_lds(a, &t);
+        lane_access_lds(a, &t);
     if (in->flags & RP_IF_LDS) /* The result goes to the LDS, lane by lane and side by side. */
         a->lds_clocks = (uint16_t)(a->lds_clocks + 2);
     t.lanes = reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE];
     const uint32_t key = in->src[0].index * 4u + in->op;
-    return !t.lanes || rp_pattern_cache_lines(w->run_log->observer_data, key, r, a, &t);
+    return !t.lanes || pattern_cache_lines(w->run_log->observer_data, key, r, a, &t);
 }
 
 /* ---- LDS ----------------------------------------------------------------------------------- */
@@ -646,8 +646,8 @@ static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct
     for (unsigned which = 0; which < (unit ? 2 : 1); which++) {
         const uint32_t offset = unit ? ((uint32_t)in->offset >> 8 * which & 0xff) * unit
                                      : (uint32_t)in->offset & 0xffff;
-        rp_pattern_cache_lds(w->run_log->observer_data, in->src[0].index * 4u + in->op, address,
-                             offset, a, &t);
+        pattern_cache_lds(w->run_log->observer_data, in->src[0].index * 4u + in->op, address,
+                          offset, a, &t);
     }
 }
 
@@ -669,7 +669,7 @@ static bool observe_smem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     struct rp_lane_access t = {.va = va, .lanes = 1, .bytes = row->bytes, .flags = a->flags};
     a->lanes = 1;
     a->lane_bytes = (uint8_t)t.bytes;
-    return rp_lane_access_lines(r, a, &t);
+    return lane_access_lines(r, a, &t);
 }
 
 /* ---- instructions -------------------------------------------------------------------------- */

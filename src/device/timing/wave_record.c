@@ -415,7 +415,7 @@ static void describe_registers(struct rp_rec_code *c, const struct rp_insn *in)
 }
 
 /** Describes an instruction at @p pc as the engine sees it. */
-static struct rp_rec_code rp_rec_describe(const struct rp_insn *in, uint64_t pc)
+static struct rp_rec_code rec_describe(const struct rp_insn *in, uint64_t pc)
 {
     struct rp_rec_code c = {
         .pc = pc,
@@ -527,7 +527,7 @@ static int resolve(struct rp_resolver *m, struct rp_mem *mem, uint32_t *step)
                 return -ENOMEM;
             slot = resolve_find(m, pc);
         }
-        m->record->code[m->record->code_count++] = rp_rec_describe(in, pc);
+        m->record->code[m->record->code_count++] = rec_describe(in, pc);
         *slot = m->record->code_count;
     }
     *step = *slot - 1;

@@ -31,7 +31,7 @@ static int ask(struct rp_llm_client *client, const char *prompt, struct rp_err *
     struct rp_completion completion = {0};
     rp_autofree char *kernel = NULL;
     size_t bytes;
-    int rc = rp_llm_client_ask(client, "You improve kernels.", prompt, &completion, err);
+    int rc = llm_client_ask(client, "You improve kernels.", prompt, &completion, err);
 
     if (rc == 0)
         return NO_BUDGET;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         return 99;
     rp_proc_catch_signals();
     if (rp_llm_settings_read(*argv[1] ? argv[1] : NULL, &settings, &err) < 0 ||
-        rp_llm_client_open(&settings, 0, log_record, journal, &client, &err) < 0)
+        llm_client_open(&settings, 0, log_record, journal, &client, &err) < 0)
         code = (int)err.code;
     for (int i = 0; code == 0 && i < (argc > 4 ? atoi(argv[4]) : 1); i++)
         code = ask(client, prompt, &err);
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     if (client)
         fprintf(stderr, "spent %llu tokens\n",
                 (unsigned long long)rp_llm_client_spent_tokens(client));
-    rp_llm_client_close(client);
+    llm_client_close(client);
     fclose(journal);
     return code;
 }

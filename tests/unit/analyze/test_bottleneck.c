@@ -37,7 +37,7 @@ static enum rp_bottleneck judge(const struct rp_features *f)
 {
     unsigned points[RP_BOTTLENECK_COUNT];
 
-    return rp_rules_judge(f, points);
+    return rules_judge(f, points);
 }
 
 static void nothing_known_is_unknown(void **state)

@@ -611,7 +611,7 @@ static void kernels_are_found_by_name(void **state)
     struct rp_versus_kernel row = kernel_of(name, &ms, 1);
 
     (void)state;
-    assert_null(rp_versus_side_find(&side, "kernel_0"));
+    assert_null(versus_side_find(&side, "kernel_0"));
     for (int pass = 0; pass < 2; pass++) /* the second time they are there */
         for (int i = 0; i < KERNELS; i++) {
             snprintf(name, sizeof name, "kernel_%d", i);
@@ -619,18 +619,18 @@ static void kernels_are_found_by_name(void **state)
             assert_int_equal(rp_versus_side_add_kernel(&side, &row, NULL), 0);
         }
     assert_int_equal(side.kernel_count, KERNELS);
-    rp_versus_side_finish(&side);
+    versus_side_finish(&side);
     assert_true(side.kernels[0].runs.ms[0] == 2.0 * KERNELS);
     for (int i = 0; i < KERNELS; i++) {
         const struct rp_versus_kernel *found;
 
         snprintf(name, sizeof name, "kernel_%d", i);
-        found = rp_versus_side_find(&side, name);
+        found = versus_side_find(&side, name);
         assert_non_null(found);
         assert_string_equal(found->name, name);
     }
-    assert_null(rp_versus_side_find(&side, "kernel"));
-    assert_null(rp_versus_side_find(&side, NULL));
+    assert_null(versus_side_find(&side, "kernel"));
+    assert_null(versus_side_find(&side, NULL));
     rp_versus_side_free(&side);
 }
 
@@ -794,8 +794,8 @@ static void failed_launches_are_not_fast(void **state)
 
         before.software = after.software = true;
         before.timing_model = after.timing_model = (char *)"fast";
-        assert_int_equal(rp_versus_side_add_launches(&before, rows[i].before, NULL), 0);
-        assert_int_equal(rp_versus_side_add_launches(&after, rows[i].after, NULL), 0);
+        assert_int_equal(versus_side_add_launches(&before, rows[i].before, NULL), 0);
+        assert_int_equal(versus_side_add_launches(&after, rows[i].after, NULL), 0);
         assert_int_equal(rp_versus(&before, &after, &exact, &c, NULL), 0);
         assert_int_equal(c.whole.verdict, rows[i].same ? RP_COMPARE_FASTER : RP_COMPARE_UNDECIDED);
         assert_int_equal(c.whole.basis,
@@ -862,12 +862,12 @@ static void kernels_of_further_runs_are_read(void **state)
     (void)state;
     assert_int_equal(rp_versus_side_parse(text, "p", &side, NULL), 0);
     assert_int_equal(side.kernel_count, 2);
-    late = rp_versus_side_find(&side, "late");
+    late = versus_side_find(&side, "late");
     assert_non_null(late);
     assert_true(late->runs.count == 2 && isnan(late->runs.ms[0]) && late->runs.ms[1] == 5);
     assert_true(late->metrics[RP_COMPARE_VGPRS].value == 8);
     assert_true(late->metrics[RP_COMPARE_DISPATCHES].value == 3);
-    k = rp_versus_side_find(&side, "k");
+    k = versus_side_find(&side, "k");
     assert_non_null(k);
     assert_true(k->runs.ms[0] == 4 && k->runs.ms[1] == 6);
     assert_true(k->metrics[RP_COMPARE_DISPATCHES].value == 2);

@@ -94,7 +94,7 @@ static void changed_graphs(void **state)
 
     for (size_t i = 0; i < COUNT; i++)
         lanes[i] = (struct rp_dag_variant){rows[i].without_time, rows[i].without, 0};
-    assert_int_equal(rp_dag_variants(dag, &test_trace, lanes, COUNT, marked, 1, &err), 0);
+    assert_int_equal(dag_variants(dag, &test_trace, lanes, COUNT, marked, 1, &err), 0);
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(lanes[i].end_ns, rows[i].end_ns);
 }
@@ -106,7 +106,7 @@ static void contradicted_edges_hold_nothing(void **state)
     struct rp_err err = RP_ERR_INIT;
 
     rp_dag_set_weight(&dag->graph, QUEUE_EDGE, RP_DAG_DROPPED_NS);
-    assert_int_equal(rp_dag_variants(dag, &test_trace, lanes, 2, NULL, 0, &err), 0);
+    assert_int_equal(dag_variants(dag, &test_trace, lanes, 2, NULL, 0, &err), 0);
     assert_int_equal(lanes[0].end_ns, 142);
     assert_int_equal(lanes[1].end_ns, 142); /* no weight is not the same as no contradiction */
 }

@@ -78,7 +78,7 @@ static void a_drift(void **state)
         assert_false(s.contradicted);
         for (int64_t k = 0; k < MOST; k++) {
             int64_t ns = k * 1000000;
-            int64_t off_ns = rp_dag_clock_shifted(&s, c.least[k].at_ns) - ns;
+            int64_t off_ns = dag_clock_shifted(&s, c.least[k].at_ns) - ns;
             assert_in_range(off_ns + 13001, 0, 26002);
         }
     }

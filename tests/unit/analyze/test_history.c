@@ -124,7 +124,7 @@ static unsigned alarms(const struct world *w, size_t count, size_t changed, doub
         double found = 1;
 
         test_series(w, count, changed, ratio, points);
-        if (!rp_change_at_end(points, count, test_alpha, margin, &found))
+        if (!change_at_end(points, count, test_alpha, margin, &found))
             continue;
         ret += ratio == 1 || (found > 1) == (ratio > 1);
     }
@@ -505,12 +505,12 @@ static void ticks_and_errors_are_allowed_for(void **state)
     for (size_t i = 0; i < 12; i++)
         points[i] = (struct rp_history_point){.ms = (i < 10 ? 1 : 1.05) *
                                                     (1 + 0.001 * (double)(i * 7 % 3))};
-    assert_int_equal(rp_change_at_end(points, 12, test_alpha, 0, &ratio), 2);
+    assert_int_equal(change_at_end(points, 12, test_alpha, 0, &ratio), 2);
     points[3].tick = points[11].tick = 0.03;
-    assert_int_equal(rp_change_at_end(points, 12, test_alpha, 0, &ratio), 0);
+    assert_int_equal(change_at_end(points, 12, test_alpha, 0, &ratio), 0);
     points[3].tick = points[11].tick = 0;
     points[10].error = points[11].error = 0.03;
-    assert_int_equal(rp_change_at_end(points, 12, test_alpha, 0, &ratio), 0);
+    assert_int_equal(change_at_end(points, 12, test_alpha, 0, &ratio), 0);
 }
 
 static void what_creeps_is_found(void **state)

@@ -14,7 +14,7 @@
 static int parse(const char *line, struct rp_mcp_message *m)
 {
     struct rp_err err = RP_ERR_INIT;
-    const int code = rp_mcp_message_parse(line, strlen(line), m, &err);
+    const int code = mcp_message_parse(line, strlen(line), m, &err);
 
     assert_true(!code == !err.text[0]);
     return code;
@@ -49,7 +49,7 @@ static void what_is_no_message(void **state)
 
         assert_int_equal(parse(rows[i].line, &m), rows[i].code);
         assert_int_equal(m.id != NULL, rows[i].has_id);
-        rp_mcp_message_free(&m);
+        mcp_message_free(&m);
     }
 }
 
@@ -72,7 +72,7 @@ static void kinds_of_messages(void **state)
 
         assert_int_equal(parse(rows[i].line, &m), 0);
         assert_int_equal(m.kind, rows[i].kind);
-        rp_mcp_message_free(&m);
+        mcp_message_free(&m);
     }
 }
 
@@ -85,10 +85,10 @@ static void wrong_notifications(void **state)
     assert_int_equal(parse("{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":[]}", &m),
                      RP_MCP_BAD_PARAMS);
     assert_int_equal(m.kind, RP_MCP_NOTIFICATION);
-    rp_mcp_message_free(&m);
+    mcp_message_free(&m);
     assert_int_equal(parse("{\"method\":\"x\"}", &m), RP_MCP_INVALID_REQUEST);
     assert_int_equal(m.kind, RP_MCP_REQUEST); /* not known to be one */
-    rp_mcp_message_free(&m);
+    mcp_message_free(&m);
 }
 
 static void texts_of_any_bytes(void **state)
@@ -102,7 +102,7 @@ static void texts_of_any_bytes(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        json_t *text = rp_mcp_text(rows[i].bytes, rows[i].count);
+        json_t *text = mcp_text(rows[i].bytes, rows[i].count);
 
         assert_string_equal(json_string_value(text), rows[i].wanted);
         json_decref(text);
@@ -111,7 +111,7 @@ static void texts_of_any_bytes(void **state)
 
 static void errors_without_an_id(void **state)
 {
-    json_t *error = rp_mcp_error(NULL, RP_MCP_PARSE, "not JSON", NULL);
+    json_t *error = mcp_error(NULL, RP_MCP_PARSE, "not JSON", NULL);
 
     (void)state;
     assert_true(json_is_null(json_object_get(error, "id")));
@@ -137,20 +137,20 @@ static json_t *run_script(const char *tool, const char *script)
     call->command.argv[0] = strdup("sh");
     call->command.argv[1] = strdup("-c");
     call->command.argv[2] = strdup(script);
-    assert_int_equal(rp_mcp_call_start(call, "/bin/sh", &err), 0);
-    while (!rp_mcp_child_has_ended(&call->child)) {
+    assert_int_equal(mcp_call_start(call, "/bin/sh", &err), 0);
+    while (!mcp_child_has_ended(&call->child)) {
         struct pollfd fds[] = {{.fd = call->child.out, .events = POLLIN},
                                {.fd = call->child.err, .events = POLLIN},
                                {.fd = call->child.pidfd, .events = POLLIN}};
 
         poll(fds, 3, call->child.pidfd < 0 ? 10 : -1);
-        rp_mcp_call_pump(call);
+        mcp_call_pump(call);
     }
-    status = rp_mcp_child_reap(&call->child);
+    status = mcp_child_reap(&call->child);
     while (call->child.out >= 0 || call->child.err >= 0)
-        rp_mcp_call_pump(call);
-    result = rp_mcp_call_result(call, status);
-    rp_mcp_call_free(call);
+        mcp_call_pump(call);
+    result = mcp_call_result(call, status);
+    mcp_call_free(call);
     assert_non_null(result);
     return result;
 }
@@ -230,7 +230,7 @@ static void check_due(struct rp_mcp_notifier *news, const char *said, long long 
                       const char *wanted)
 {
     const json_int_t before = news->steps;
-    json_t *told = rp_mcp_notifier_due(news, said, strlen(said), now_ms);
+    json_t *told = mcp_notifier_due(news, said, strlen(said), now_ms);
     json_t *params = json_object_get(told, "params");
 
     if (wanted) {
@@ -249,7 +249,7 @@ static void what_is_said_is_told_seldom(void **state)
     (void)state;
     news.fresh = true;
     check_due(&news, "one\ntwo\n", RP_MCP_LEAST_MS, NULL);
-    assert_int_equal(rp_mcp_notifier_wait_ms(&news, RP_MCP_LEAST_MS), 1);
+    assert_int_equal(mcp_notifier_wait_ms(&news, RP_MCP_LEAST_MS), 1);
     check_due(&news, "one\ntwo\nthree\rfour\r", RP_MCP_LEAST_MS + 1, "four");
     check_due(&news, "one\ntwo\nthree\rfour\r", 3 * RP_MCP_LEAST_MS, NULL);
     news.fresh = true;
@@ -264,7 +264,7 @@ static void silence_is_broken(void **state)
     struct rp_mcp_notifier waits = {.token = json_integer(8), .told_ms = 1001};
 
     (void)state;
-    assert_int_equal(rp_mcp_notifier_wait_ms(&news, 1001), RP_MCP_SILENCE_MS);
+    assert_int_equal(mcp_notifier_wait_ms(&news, 1001), RP_MCP_SILENCE_MS);
     check_due(&news, "said before\n", 1000 + RP_MCP_SILENCE_MS, NULL);
     check_due(&news, "said before\n", 1001 + RP_MCP_SILENCE_MS, "it still runs, after 10 s");
     check_due(&news, "said before\n", 1001 + RP_MCP_SILENCE_MS, NULL);
@@ -279,8 +279,8 @@ static void who_has_not_asked_hears_nothing(void **state)
 
     (void)state;
     check_due(&news, "x\n", 1000000, NULL);
-    assert_int_equal(rp_mcp_notifier_wait_ms(&news, 1000000), -1);
-    assert_null(rp_mcp_notifier_notify(&news, "x", 1, 1));
+    assert_int_equal(mcp_notifier_wait_ms(&news, 1000000), -1);
+    assert_null(mcp_notifier_notify(&news, "x", 1, 1));
 }
 
 int main(void)

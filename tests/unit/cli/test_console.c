@@ -25,7 +25,7 @@ static void check_words(const char *wanted, struct rp_activity_at at, bool write
     rp_autobuf text = {0};
 
     at.told_ns *= 1000000;
-    rp_activity_put(&at, writes, elapsed_ms * 1000000, &text);
+    activity_put(&at, writes, elapsed_ms * 1000000, &text);
     assert_string_equal(rp_buf_text(&text), wanted);
 }
 

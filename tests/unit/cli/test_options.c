@@ -246,7 +246,7 @@ static void help_has_no_gaps(void **state)
     for (unsigned c = 0; c < RP_COMMANDS; c++) {
         rp_autobuf text = {0};
 
-        rp_options_help((enum rp_command_id)c, &text);
+        options_help((enum rp_command_id)c, &text);
         assert_null(strstr(rp_buf_text(&text), "%l"));
         assert_null(strstr(rp_buf_text(&text), "%d"));
         for (const char *at = rp_buf_text(&text); *at; at += strcspn(at, "\n") + 1)

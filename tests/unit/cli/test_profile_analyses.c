@@ -36,7 +36,7 @@ static void test_plan(const char *gfx, const char *names, struct rp_counter_plan
     snprintf(room, sizeof room, "%s", names);
     for (char *name = strtok(room, " "); name; name = strtok(NULL, " "), count++)
         wishes[count] = (struct rp_counter_request){.name = name, .group = (unsigned)count};
-    if (rp_counter_plan_make(gfx, wishes, count, ret, &err) != 0)
+    if (counter_plan_make(gfx, wishes, count, ret, &err) != 0)
         fail_msg("%s", err.text);
 }
 
@@ -57,7 +57,7 @@ static void assert_passes(const char *gfx, const char *names, const char *wanted
                      got.passes[i].names[j]);
         }
     assert_string_equal(text, wanted);
-    rp_counter_plan_free(&got);
+    counter_plan_free(&got);
 }
 
 static void test_limits(void **state)
@@ -121,7 +121,7 @@ static void test_refused(void **state)
         struct rp_counter_plan got = {0};
         struct rp_err err = RP_ERR_INIT;
 
-        assert_int_equal(rp_counter_plan_make("gfx942", &wish, 1, &got, &err), -RP_USAGE);
+        assert_int_equal(counter_plan_make("gfx942", &wish, 1, &got, &err), -RP_USAGE);
         assert_non_null(strstr(err.text, "is not the name of a hardware counter"));
         assert_null(got.passes);
     }
@@ -134,14 +134,14 @@ static void test_split(void **state)
     (void)state;
     test_plan("gfx942", "SQ_WAVES SQ_BUSY_CYCLES GRBM_COUNT", &got);
     assert_int_equal(got.count, 1);
-    rp_counter_plan_split(&got, 0);
+    counter_plan_split(&got, 0);
     assert_int_equal(got.count, 2);
     assert_int_equal(got.passes[0].count, 1);
     assert_string_equal(got.passes[0].names[0], "SQ_WAVES");
     assert_null(got.passes[0].names[1]);
     assert_int_equal(got.passes[1].count, 2);
     assert_string_equal(got.passes[1].names[1], "GRBM_COUNT");
-    rp_counter_plan_free(&got);
+    counter_plan_free(&got);
 }
 
 /* Every counter of the roofline once, formulas whole, limits kept, and no more passes than the
@@ -157,7 +157,7 @@ static void check_roofline(const char *gfx, size_t passes)
     assert_in_range(count, 3, 64);
     for (size_t i = 0; i < count; i++)
         wishes[i] = (struct rp_counter_request){.name = needs[i].name, .group = needs[i].group};
-    assert_int_equal(rp_counter_plan_make(gfx, wishes, count, &got, &err), 0);
+    assert_int_equal(counter_plan_make(gfx, wishes, count, &got, &err), 0);
     assert_int_equal(got.count, passes);
     for (size_t p = 0; p < got.count; p++) {
         const struct rp_counter_pass *pass = &got.passes[p];
@@ -192,7 +192,7 @@ static void check_roofline(const char *gfx, size_t passes)
         if (home[0] != home[1] && strcmp(gfx, "gfx1030") != 0)
             fail_msg("%s and %s are in different passes", needs[i].name, needs[i + 1].name);
     }
-    rp_counter_plan_free(&got);
+    counter_plan_free(&got);
 }
 
 static void test_roofline(void **state)

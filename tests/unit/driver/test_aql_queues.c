@@ -66,15 +66,15 @@ static int set_up(void **state)
     b->shared.inactive_signal_va = test_va(&b->inactive);
     b->queue.enabled = true;
     *state = b;
-    return rp_cp_queue_init(&b->cp, &b->queue, test_va(b->ring), sizeof b->ring,
-                            test_va(&b->shared.read_dispatch_id),
-                            test_va(&b->shared.write_dispatch_id));
+    return cp_queue_init(&b->cp, &b->queue, test_va(b->ring), sizeof b->ring,
+                         test_va(&b->shared.read_dispatch_id),
+                         test_va(&b->shared.write_dispatch_id));
 }
 
 static int tear_down(void **state)
 {
     struct bench *b = *state;
-    rp_cp_queue_release(&b->queue);
+    cp_queue_release(&b->queue);
     close(b->report[0]);
     close(b->report[1]);
     free(b);
@@ -112,7 +112,7 @@ static void submit_barrier(struct bench *b, enum rp_aql_type type, struct rp_amd
 
 static enum rp_cp_progress test_step(struct bench *b)
 {
-    return rp_cp_step(&b->cp, &b->queue, 1000);
+    return cp_step(&b->cp, &b->queue, 1000);
 }
 
 /* Steps until there is no progress; returns the last test_step. */
@@ -381,11 +381,11 @@ static void bad_queues_are_refused(void **state)
     struct rp_cp_queue q = {0};
     uint64_t rptr = test_va(&b->shared.read_dispatch_id),
              wptr = test_va(&b->shared.write_dispatch_id);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, test_va(b->ring), 0, rptr, wptr), -EINVAL);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, test_va(b->ring), 3 * 64, rptr, wptr), -EINVAL);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, test_va(b->ring), 65, rptr, wptr), -EINVAL);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, test_va(b->ring), 64, rptr, wptr + 8), -EINVAL);
-    assert_int_equal(rp_cp_queue_init(&b->cp, &q, 4096, 64, rptr, wptr), -EFAULT);
+    assert_int_equal(cp_queue_init(&b->cp, &q, test_va(b->ring), 0, rptr, wptr), -EINVAL);
+    assert_int_equal(cp_queue_init(&b->cp, &q, test_va(b->ring), 3 * 64, rptr, wptr), -EINVAL);
+    assert_int_equal(cp_queue_init(&b->cp, &q, test_va(b->ring), 65, rptr, wptr), -EINVAL);
+    assert_int_equal(cp_queue_init(&b->cp, &q, test_va(b->ring), 64, rptr, wptr + 8), -EINVAL);
+    assert_int_equal(cp_queue_init(&b->cp, &q, 4096, 64, rptr, wptr), -EFAULT);
 }
 
 static void waiting_is_known_while_all_wait(void **state)

@@ -138,7 +138,7 @@ static struct test_image *build(void)
 static void assert_name(uint64_t offset, const char *expected, int rc)
 {
     char name[32];
-    assert_int_equal(rp_fault_kernel_name(&test_host, image_va + offset, name, sizeof name), rc);
+    assert_int_equal(fault_kernel_name(&test_host, image_va + offset, name, sizeof name), rc);
     assert_string_equal(name, expected);
 }
 
@@ -176,7 +176,7 @@ static void long_names_are_cut(void **state)
     (void)state;
     char name[6];
     build();
-    assert_int_equal(rp_fault_kernel_name(&test_host, image_va + DESCRIPTOR, name, sizeof name), 0);
+    assert_int_equal(fault_kernel_name(&test_host, image_va + DESCRIPTOR, name, sizeof name), 0);
     assert_string_equal(name, "_Z4va");
 }
 

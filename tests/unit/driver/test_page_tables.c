@@ -33,21 +33,21 @@ static void edges(void **state)
     assert_int_equal(map(&vm, 120, 130, 0, true), -EEXIST);
     assert_int_equal(map(&vm, 200, 300, 1000, false), 0);
     assert_int_equal(map(&vm, 300, 400, 9000, true), 0);
-    assert_null(rp_vm_find(&vm, 99));
-    assert_non_null(rp_vm_find(&vm, 100));
-    assert_null(rp_vm_find(&vm, 400));
-    assert_ptr_equal(rp_vm_translate(&vm, 100, 1, true), (void *)1100);
-    assert_ptr_equal(rp_vm_translate(&vm, 150, 100, false), (void *)1150); /* same delta */
-    assert_null(rp_vm_translate(&vm, 150, 100, true));                     /* half read-only */
-    assert_null(rp_vm_translate(&vm, 250, 100, false));                    /* delta changes */
-    assert_null(rp_vm_translate(&vm, 399, 2, false));
-    assert_null(rp_vm_translate(&vm, 100, 0, false));
-    assert_null(rp_vm_translate(&vm, UINT64_MAX, 2, false));
+    assert_null(vm_find(&vm, 99));
+    assert_non_null(vm_find(&vm, 100));
+    assert_null(vm_find(&vm, 400));
+    assert_ptr_equal(vm_translate(&vm, 100, 1, true), (void *)1100);
+    assert_ptr_equal(vm_translate(&vm, 150, 100, false), (void *)1150); /* same delta */
+    assert_null(vm_translate(&vm, 150, 100, true));                     /* half read-only */
+    assert_null(vm_translate(&vm, 250, 100, false));                    /* delta changes */
+    assert_null(vm_translate(&vm, 399, 2, false));
+    assert_null(vm_translate(&vm, 100, 0, false));
+    assert_null(vm_translate(&vm, UINT64_MAX, 2, false));
     assert_int_equal(rp_vm_unmap(&vm, 150, 150), -EINVAL);
     assert_int_equal(rp_vm_unmap(&vm, 150, 160), 0); /* a hole in the middle */
-    assert_non_null(rp_vm_find(&vm, 149));
-    assert_null(rp_vm_find(&vm, 150));
-    assert_non_null(rp_vm_find(&vm, 160));
+    assert_non_null(vm_find(&vm, 149));
+    assert_null(vm_find(&vm, 150));
+    assert_non_null(vm_find(&vm, 160));
     assert_int_equal(rp_vm_next(&vm, 150)->begin, 160);
     assert_null(rp_vm_next(&vm, 400));
     rp_vm_release(&vm);
@@ -128,10 +128,10 @@ static void random_operations(void **state)
         for (int probe = 0; probe < 4; probe++) {
             unsigned at = next_random(&seed) % SPACE, bytes = 1 + next_random(&seed) % 16;
             bool write = next_random(&seed) % 2;
-            void *host = rp_vm_translate(&vm, at, bytes, write);
+            void *host = vm_translate(&vm, at, bytes, write);
             assert_ptr_equal(host, expected(cells, at, at + bytes, write));
             hits += host != NULL;
-            assert_int_equal(rp_vm_find(&vm, at) != NULL, cells[at].mapped);
+            assert_int_equal(vm_find(&vm, at) != NULL, cells[at].mapped);
         }
     }
     assert_true(maps > 1000 && refused > 1000 && hits > 1000); /* the test did exercise them */
@@ -609,7 +609,7 @@ static void bed_use(struct bed *bed, uint64_t offset, uint64_t *begin, uint64_t 
 {
     *begin = bed->offset;
     *end = bed->offset + bed->bytes;
-    if (rp_large_pages_arrive(&bed->store.large, offset, begin, end))
+    if (large_pages_arrive(&bed->store.large, offset, begin, end))
         rp_large_pages_make(&bed->store.large, offset);
     assert_true(*begin <= offset && offset < *end);
     assert_true(*begin >= bed->offset && *end <= bed->offset + bed->bytes);
@@ -794,7 +794,7 @@ static void *fill_half(void *arg)
         const uint64_t at = bed->offset + i * (uint64_t)RP_LARGE_PAGE;
         uint64_t begin = bed->offset, end = bed->offset + bed->bytes;
         pthread_mutex_lock(worker->lock);
-        bool make = rp_large_pages_arrive(&bed->store.large, at, &begin, &end);
+        bool make = large_pages_arrive(&bed->store.large, at, &begin, &end);
         pthread_mutex_unlock(worker->lock);
         if (make)
             rp_large_pages_make(&bed->store.large, at);

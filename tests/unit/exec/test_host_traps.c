@@ -239,21 +239,21 @@ static void lent_spans_join_and_stretch(void **state)
 {
     (void)state;
     static struct rp_borrowed_ranges lent;
-    assert_false(rp_borrowed_ranges_has(&lent, 0));
-    rp_borrowed_ranges_add(&lent, 100, 200);
-    rp_borrowed_ranges_add(&lent, 300, 400);
-    rp_borrowed_ranges_add(&lent, 150, 300); /* touches both; one of them grows */
+    assert_false(borrowed_ranges_has(&lent, 0));
+    borrowed_ranges_add(&lent, 100, 200);
+    borrowed_ranges_add(&lent, 300, 400);
+    borrowed_ranges_add(&lent, 150, 300); /* touches both; one of them grows */
     for (uint64_t at = 90; at < 410; at++)
-        assert_int_equal(rp_borrowed_ranges_has(&lent, at), at >= 100 && at < 400);
+        assert_int_equal(borrowed_ranges_has(&lent, at), at >= 100 && at < 400);
     assert_int_equal(lent.count, 2);
     for (uint64_t i = 0; i < 2 * RP_BORROWED_RANGES; i++)
-        rp_borrowed_ranges_add(&lent, 10000 + 100 * i, 10010 + 100 * i);
+        borrowed_ranges_add(&lent, 10000 + 100 * i, 10010 + 100 * i);
     assert_int_equal(lent.count, RP_BORROWED_RANGES);
     for (uint64_t i = 0; i < 2 * RP_BORROWED_RANGES; i++) /* more than was lent, never less */
-        assert_true(rp_borrowed_ranges_has(&lent, 10000 + 100 * i) &&
-                    rp_borrowed_ranges_has(&lent, 10009 + 100 * i));
-    assert_false(rp_borrowed_ranges_has(&lent, 9999));
-    assert_false(rp_borrowed_ranges_has(&lent, 10010 + 200 * RP_BORROWED_RANGES));
+        assert_true(borrowed_ranges_has(&lent, 10000 + 100 * i) &&
+                    borrowed_ranges_has(&lent, 10009 + 100 * i));
+    assert_false(borrowed_ranges_has(&lent, 9999));
+    assert_false(borrowed_ranges_has(&lent, 10010 + 200 * RP_BORROWED_RANGES));
 }
 
 static struct rp_signal_action contended;
@@ -265,9 +265,9 @@ static void *contend(void *arg)
     intptr_t wrong = 0;
     memset(&action.sa_mask, (int)(intptr_t)arg, sizeof action.sa_mask);
     for (int i = 0; i < 20000; i++) {
-        rp_signal_action_set(&contended, &action, &old);
+        signal_action_set(&contended, &action, &old);
         wrong += ((unsigned char *)&old.sa_mask)[5] != (unsigned char)old.sa_flags;
-        rp_signal_action_get(&contended, &old);
+        signal_action_get(&contended, &old);
         wrong += ((unsigned char *)&old.sa_mask)[120] != (unsigned char)old.sa_flags;
     }
     return (void *)wrong;

@@ -103,7 +103,7 @@ static void splits_as_a_shell_does(void **state)
         rp_autowords words = {0};
         size_t count = 0;
 
-        assert_int_equal(rp_words_split(rows[i].text, rows[i].rule, &words, NULL), rows[i].rc);
+        assert_int_equal(words_split(rows[i].text, rows[i].rule, &words, NULL), rows[i].rc);
         while (rows[i].words[count]) {
             assert_true(count < words.count);
             assert_string_equal(words.list[count], rows[i].words[count]);

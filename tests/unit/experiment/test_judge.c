@@ -32,7 +32,7 @@ static void reads_what_is_there(void **state)
     struct rp_compared c;
 
     (void)state;
-    assert_int_equal(rp_compared_read(RESULT("faster", "null", RATIO), &c, &err), 0);
+    assert_int_equal(compared_read(RESULT("faster", "null", RATIO), &c, &err), 0);
     assert_int_equal(c.comparison.verdict, RP_COMPARED_FASTER);
     assert_true(c.comparison.ratio_known && c.comparison.low == 1.25 && c.comparison.high == 2);
     assert_true(c.comparison.margin == 0.03 && c.comparison.alpha == 0.01);
@@ -42,15 +42,15 @@ static void reads_what_is_there(void **state)
     assert_null(c.comparison.inputs_untried);
     rp_compared_free(&c);
     assert_int_equal(
-        rp_compared_read("{\"verdict\": \"faster\", \"b\": {\"other_inputs\": {\"equal\": null,"
-                         " \"reason\": \"none\"}}, \"rule\": {\"margin\": 0.03, \"alpha\": 0.01}}",
-                         &c, &err),
+        compared_read("{\"verdict\": \"faster\", \"b\": {\"other_inputs\": {\"equal\": null,"
+                      " \"reason\": \"none\"}}, \"rule\": {\"margin\": 0.03, \"alpha\": 0.01}}",
+                      &c, &err),
         0);
     assert_string_equal(c.comparison.inputs_untried, "none");
     assert_true(c.comparison.slowest_other == 0);
     rp_compared_free(&c);
     assert_int_equal(
-        rp_compared_read(
+        compared_read(
             "{\"verdict\": \"undecided\", \"undecided_by\": \"values\", \"ratio\": " RATIO
             ", \"other_ratios\":"
             " [{\"inputs\": \"numbers\", \"demanded\": true,"
@@ -66,16 +66,16 @@ static void reads_what_is_there(void **state)
     assert_true(c.comparison.high == 1.5);
     assert_string_equal(c.comparison.slowest_inputs, "arguments");
     rp_compared_free(&c);
-    assert_int_equal(
-        rp_compared_read(RESULT("different output", "\"b: 3 bytes\"", "null"), &c, &err), 0);
+    assert_int_equal(compared_read(RESULT("different output", "\"b: 3 bytes\"", "null"), &c, &err),
+                     0);
     assert_int_equal(c.comparison.verdict, RP_COMPARED_DIFFERENT);
     assert_false(c.comparison.ratio_known);
     assert_string_equal(c.comparison.reason, "b: 3 bytes");
     rp_compared_free(&c);
     /* Who compares by a session has given nothing the names A and B. */
     assert_int_equal(
-        rp_compared_read(RESULT("different output", "\"the output of B differs from A\"", "null"),
-                         &c, &err),
+        compared_read(RESULT("different output", "\"the output of B differs from A\"", "null"), &c,
+                      &err),
         0);
     assert_string_equal(c.reason, "the output of the candidate differs from the original");
     rp_compared_free(&c);
@@ -104,7 +104,7 @@ static void a_gain_that_holds_is_less_only_where_that_is_shown(void **state)
                  ", \"other_ratios\": [{\"inputs\": \"signs\", \"demanded\": true, %s}],"
                  " \"rule\": {\"margin\": 0.03, \"alpha\": 0.01}}",
                  cases[i].verdict, cases[i].other);
-        assert_int_equal(rp_compared_read(text, &c, &err), 0);
+        assert_int_equal(compared_read(text, &c, &err), 0);
         assert_true(c.comparison.low == cases[i].low && c.comparison.high == cases[i].high);
         assert_true(c.comparison.estimate == cases[i].estimate);
         assert_true(c.comparison.slowest_other == 0);
@@ -127,7 +127,7 @@ static void refuses_what_it_does_not_know(void **state)
         struct rp_err err = RP_ERR_INIT;
         struct rp_compared c;
 
-        assert_int_equal(rp_compared_read(texts[i], &c, &err), -RP_BAD_INPUT);
+        assert_int_equal(compared_read(texts[i], &c, &err), -RP_BAD_INPUT);
     }
 }
 
@@ -262,7 +262,7 @@ static void names_of_kernels_are_found_literally(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        rp_autofree char *quoted = rp_regex_escape(names[i]);
+        rp_autofree char *quoted = regex_escape(names[i]);
         rp_autofree char *whole = rp_format("^%s$", quoted);
         rp_autofree char *longer = rp_format("%sx", names[i]);
         regex_t regex;

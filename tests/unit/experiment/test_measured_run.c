@@ -68,8 +68,7 @@ static void numbers(void **state)
         double ns = 0;
 
         put(cases[i].text, strlen(cases[i].text));
-        assert_int_equal(rp_objective_of_output(test_path, cases[i].pattern, 1e6, &ns, &why, &err),
-                         0);
+        assert_int_equal(objective_of_output(test_path, cases[i].pattern, 1e6, &ns, &why, &err), 0);
         if (!cases[i].why && (why || ns != cases[i].ns))
             fail_msg("%zu: %s %g", i, why, ns);
         if (cases[i].why && (!why || !strstr(why, cases[i].why)))
@@ -98,7 +97,7 @@ static void searches_are_bounded(void **state)
         assert_non_null(strstr(err.text, "too large"));
     }
     put(line, LINE);
-    assert_int_equal(rp_objective_of_output(test_path, "(a*)*\\1b", 1e6, &ns, &why, &err), 0);
+    assert_int_equal(objective_of_output(test_path, "(a*)*\\1b", 1e6, &ns, &why, &err), 0);
     assert_non_null(why);
     assert_non_null(strstr(why, "make the expression simpler"));
     free(line);
@@ -130,7 +129,7 @@ static char *why_of_trace(const char *tag, const char *value, bool closed)
     if (tag)
         assert_int_equal(rp_store_put_metadata(writer, tag, value, &err), 0);
     assert_int_equal(rp_store_writer_commit(writer, &err), 0);
-    if (rp_objective_of_dispatches(&run, RP_DEVICE_SOFTWARE, &ns, &why, &failed, &err) < 0)
+    if (objective_of_dispatches(&run, RP_DEVICE_SOFTWARE, &ns, &why, &failed, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(failed, tag && strcmp(tag, RP_STORE_LAUNCHES_TAG) == 0);
     free(db);
@@ -268,7 +267,7 @@ static void what_cannot_be_searched_has_no_time(void **state)
     few = before;
     few.rlim_cur = (rlim_t)next + 1; /* enough for a file, too few for a pipe */
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-    rc = rp_objective_of_output(test_path, "[0-9]+", 1e6, &ns, &why, &err);
+    rc = objective_of_output(test_path, "[0-9]+", 1e6, &ns, &why, &err);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
     assert_int_equal(rc, -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "Too many open files"));
@@ -293,8 +292,8 @@ static void commands_have_nothing_to_read(void **state)
     assert_int_equal(pipe(ends), 0);
     dup2(ends[0], STDIN_FILENO);
     rp_orphans_begin(&orphans);
-    rc = rp_measure_run_command(&context, &(struct rp_command){.argv = argv}, 2000000000, &limits,
-                                test_path, &end, &err);
+    rc = measure_run_command(&context, &(struct rp_command){.argv = argv}, 2000000000, &limits,
+                             test_path, &end, &err);
     rp_orphans_end(&orphans);
     dup2(kept, STDIN_FILENO);
     close(kept);

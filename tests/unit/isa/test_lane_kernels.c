@@ -749,7 +749,7 @@ static void check_starts(const struct rp_mem_lanes *lanes)
 
 static void check_level(enum rp_lane_level level)
 {
-    const struct rp_mem_lanes *lanes = rp_mem_lanes_level(level);
+    const struct rp_mem_lanes *lanes = mem_lanes_level(level);
     if (!lanes) {
         print_message("level %d: not on this CPU\n", level);
         return;
@@ -771,7 +771,7 @@ static void check_level(enum rp_lane_level level)
 static void base_level(void **state)
 {
     (void)state;
-    assert_non_null(rp_mem_lanes_level(RP_LANE_BASE));
+    assert_non_null(mem_lanes_level(RP_LANE_BASE));
     check_level(RP_LANE_BASE);
 }
 

@@ -528,7 +528,7 @@ static void test_messages_and_registers(void **state)
     f.group.linear_id = 13;
     f.wave.sgpr[RP_SGPR_M0] = 0x123;
     run(&f, "s_sendmsg sendmsg(MSG_INTERRUPT)", 0xbf900001, 0);
-    rp_wave_host_flush(&dispatch);
+    wave_host_flush(&dispatch);
     assert_int_equal(interrupt_m0, 0x123);
     run(&f, "s_getreg_b32 s20, hwreg(HW_REG_SH_MEM_BASES)", 0xb894f80f, 0);
     assert_int_equal(f.wave.sgpr[D], 0x00010002);

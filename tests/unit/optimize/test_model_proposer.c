@@ -53,7 +53,7 @@ static void addresses(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct rp_err err = RP_ERR_INIT;
         bool encrypted, loopback;
-        int rc = rp_llm_url_check(rows[i].url, &encrypted, &loopback, &err);
+        int rc = llm_url_check(rows[i].url, &encrypted, &loopback, &err);
 
         if (rc != (rows[i].good ? 0 : -RP_USAGE))
             fail_msg("%s: %d %s", rows[i].url, rc, err.text);
@@ -324,13 +324,13 @@ static void redaction(void **state)
     char other[] = "sk-sec sk sks";
 
     (void)state;
-    rp_llm_redact(whole, test_key);
+    llm_redact(whole, test_key);
     assert_string_equal(whole, "wrong key ********************, not ********************");
-    rp_llm_redact(cut, test_key);
+    llm_redact(cut, test_key);
     assert_string_equal(cut, "wrong key ************");
-    rp_llm_redact(other, test_key);
+    llm_redact(other, test_key);
     assert_string_equal(other, "sk-sec sk sks");
-    rp_llm_redact(other, NULL);
+    llm_redact(other, NULL);
 }
 
 int main(void)

@@ -307,7 +307,7 @@ static void check_difference(const char *a, const char *b, const char *expected)
 
     assert_int_equal(rp_write_file(one, a, strlen(a), &err), 0);
     assert_int_equal(rp_write_file(two, b, strlen(b), &err), 0);
-    said = rp_first_difference(one, two);
+    said = first_difference(one, two);
     if (expected)
         assert_string_equal(said, expected);
     else

@@ -174,13 +174,13 @@ static void diagnostics(void **state)
     rp_autobuf text = {0}, none = {0};
 
     (void)state;
-    rp_llm_own_diagnostics(output, "/home/u/k.hip", 10, 5, &text);
+    llm_own_diagnostics(output, "/home/u/k.hip", 10, 5, &text);
     assert_string_equal(rp_buf_text(&text),
                         "line 3, column 9: error: use of 'KEZ'; did you mean 'KEY'?\n"
                         "   12 |   char c = KEZ[0];\n"
                         "      |            ^~~\n"
                         "line 5, column 1: warning: last line\n");
-    rp_llm_own_diagnostics("1:2: error: \nk.hip:x:1: error: no\n:1", "k.hip", 10, 5, &none);
+    llm_own_diagnostics("1:2: error: \nk.hip:x:1: error: no\n:1", "k.hip", 10, 5, &none);
     assert_string_equal(rp_buf_text(&none),
                         "It is refused for what stands outside of the kernel's own lines.\n");
 }

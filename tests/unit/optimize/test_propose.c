@@ -54,7 +54,7 @@ static int tear_down(void **state)
 static void plan_is(const struct rp_kernel_facts *facts, const char *expected)
 {
     struct rp_unroll_step plan[64];
-    size_t count = rp_unroll_plan(loops_source, facts, plan);
+    size_t count = unroll_plan(loops_source, facts, plan);
     char made[1024] = "";
 
     for (size_t i = 0; i < count; i++)

@@ -167,9 +167,9 @@ static void patience_is_by_the_device(void **state)
     struct rp_session_options options = {.on = &software};
 
     (void)state;
-    assert_true(rp_session_deadline(&options, 0).modelled);
+    assert_true(session_deadline(&options, 0).modelled);
     options.on = &gpu;
-    assert_false(rp_session_deadline(&options, 0).modelled);
+    assert_false(session_deadline(&options, 0).modelled);
 }
 
 /* optimize.json of before is not written over by what is none. */

@@ -23,7 +23,7 @@ static void applies(const char *before, const char *after)
     rp_autobuf text = {0};
     struct rp_err err = RP_ERR_INIT;
 
-    rp_patch_write("k.hip", before, strlen(before), after, strlen(after), &text);
+    patch_write("k.hip", before, strlen(before), after, strlen(after), &text);
     if (strcmp(before, after) == 0) {
         assert_int_equal(text.len, 0);
         return;
@@ -41,8 +41,8 @@ static void by_hand(void **state)
     rp_autobuf text = {0};
 
     (void)state;
-    rp_patch_write("k.hip", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", 18, "1\n2\n3\n4\nfive\n6\n7\n8\n9\n", 21,
-                   &text);
+    patch_write("k.hip", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", 18, "1\n2\n3\n4\nfive\n6\n7\n8\n9\n", 21,
+                &text);
     assert_string_equal(rp_buf_text(&text),
                         "--- a/k.hip\n+++ b/k.hip\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n"
                         "-5\n+five\n 6\n 7\n 8\n");

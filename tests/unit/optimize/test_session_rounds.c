@@ -43,7 +43,7 @@ static struct test_captured capture(const char *script, int64_t end_ns)
 
     s.measure = (struct rp_child_context){
         .self = self, .folder = scratch_dir, .program = argv, .patience = &s.patience};
-    c.rc = rp_session_capture(&run, profile, folder, &err);
+    c.rc = session_capture(&run, profile, folder, &err);
     c.after = rp_session_excuse_budget_end(&s, c.rc, &err);
     c.budget_over = s.budget_over;
     return c;

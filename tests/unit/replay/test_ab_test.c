@@ -335,7 +335,7 @@ static void test_held_exactly(void **state)
         enum rp_held held = RP_HELD_OPEN;
         struct rp_decided d;
 
-        assert_int_equal(rp_decide_held_exactly(cases[i].other, &rule, &d, &held, &err), 0);
+        assert_int_equal(decide_held_exactly(cases[i].other, &rule, &d, &held, &err), 0);
         assert_int_equal(held, cases[i].held);
         assert_true(d.level == 1 && d.ratio == cases[i].other);
     }
@@ -439,15 +439,15 @@ static void test_exact_ratios(void **state)
     struct rp_decided d;
 
     (void)state;
-    assert_int_equal(rp_replay_decide_exactly(1.06, &rule, &d, &err), 0);
+    assert_int_equal(replay_decide_exactly(1.06, &rule, &d, &err), 0);
     assert_int_equal(d.decision, RP_FASTER);
     assert_true(d.low == 1.06 && d.ratio == 1.06 && d.high == 1.06 && d.level == 1);
-    assert_int_equal(rp_replay_decide_exactly(1.04, &rule, &d, &err), 0);
+    assert_int_equal(replay_decide_exactly(1.04, &rule, &d, &err), 0);
     assert_int_equal(d.decision, RP_UNDECIDED); /* as A differs from itself by more */
-    assert_int_equal(rp_replay_decide_exactly(1.01, &rule, &d, &err), 0);
+    assert_int_equal(replay_decide_exactly(1.01, &rule, &d, &err), 0);
     assert_int_equal(d.decision, RP_EQUAL);
-    assert_int_equal(rp_replay_decide_exactly(0, &rule, &d, &err), -RP_BAD_INPUT);
-    assert_int_equal(rp_replay_decide_exactly(INFINITY, &rule, &d, &err), -RP_BAD_INPUT);
+    assert_int_equal(replay_decide_exactly(0, &rule, &d, &err), -RP_BAD_INPUT);
+    assert_int_equal(replay_decide_exactly(INFINITY, &rule, &d, &err), -RP_BAD_INPUT);
 }
 
 static void test_gates(void **state)

@@ -59,7 +59,7 @@ static void wants(const struct rp_code_kernel *candidate, const struct rp_abi_di
 {
     const struct rp_code_kernel original = kernel(0);
     struct rp_err err = RP_ERR_INIT;
-    const int rc = rp_abi_check(&original, candidate, d, &err);
+    const int rc = abi_check(&original, candidate, d, &err);
 
     if (refusal && !strstr(err.text, refusal))
         print_error("'%s' instead of '%s'\n", err.text, refusal);
@@ -152,21 +152,20 @@ static void test_bundles(void **state)
 
     (void)state;
     memcpy(b.magic, "__CLANG_OFFLOAD_BUNDLE__", 24);
-    assert_int_equal(rp_bundle_find((void *)&b, sizeof b, "gfx942", &code, &bytes, &err), 0);
+    assert_int_equal(bundle_find((void *)&b, sizeof b, "gfx942", &code, &bytes, &err), 0);
     assert_ptr_equal(code, b.code);
     assert_int_equal(bytes, 8);
-    assert_int_equal(rp_bundle_find((void *)&b, sizeof b, "gfx94", &code, &bytes, &err),
-                     -RP_VERDICT);
+    assert_int_equal(bundle_find((void *)&b, sizeof b, "gfx94", &code, &bytes, &err), -RP_VERDICT);
     for (size_t cut = 24; cut < sizeof b; cut++) { /* as exact copies: ASan watches their ends */
         uint8_t *copy = malloc(cut);
         int rc;
 
         memcpy(copy, &b, cut);
-        rc = rp_bundle_find(copy, cut, "gfx942", &code, &bytes, &err);
+        rc = bundle_find(copy, cut, "gfx942", &code, &bytes, &err);
         assert_int_equal(rc, cut < 32 ? 0 : -RP_BAD_INPUT);
         free(copy);
     }
-    assert_int_equal(rp_bundle_find((void *)b.code, 8, "gfx942", &code, &bytes, &err), 0);
+    assert_int_equal(bundle_find((void *)b.code, 8, "gfx942", &code, &bytes, &err), 0);
     assert_ptr_equal(code, b.code);
 }
 
@@ -199,7 +198,7 @@ static int check(const char *kind, uint64_t offset, uint64_t bytes, uint64_t val
 
     memset(kernarg, 0x7b, BYTES); /* pointers of the program mean what they did */
     memcpy(kernarg + AT, &value, sizeof value);
-    rc = rp_replay_check_hidden_args(&kernel, &all, err);
+    rc = replay_check_hidden_args(&kernel, &all, err);
     free(kernarg);
     return rc;
 }
@@ -302,7 +301,7 @@ static void spans(const Elf64_Phdr *programs, size_t count, uint64_t limit,
 
     memcpy(elf, &header, sizeof header);
     memcpy(elf + sizeof header, programs, count * sizeof *programs);
-    assert_int_equal(rp_replay_find_segments(&k, elf, bytes, limit, &err), 0);
+    assert_int_equal(replay_find_segments(&k, elf, bytes, limit, &err), 0);
     assert_int_equal(k.segment_count, expected_count);
     for (size_t i = 0; i < expected_count; i++) {
         assert_int_equal(k.segments[i].from, expected[2 * i]);

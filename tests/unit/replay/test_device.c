@@ -28,7 +28,7 @@ static void assigned(const char *nodes, const char *here, size_t kernel_on, cons
         captured[i] = (uint32_t)(nodes[i] - '0');
     for (size_t i = 0; here[i]; i++)
         gpus[i].node = (uint32_t)(here[i] - '0');
-    rp_replay_assign_gpus(captured, strlen(nodes), gpus, strlen(here), kernel_on, got);
+    replay_assign_gpus(captured, strlen(nodes), gpus, strlen(here), kernel_on, got);
     for (size_t i = 0; nodes[i]; i++)
         assert_int_equal(got[i], expected[i] == NONE ? SIZE_MAX : expected[i]);
 }
@@ -71,18 +71,18 @@ static void test_shared_pages(void **state)
     struct rp_replay_range last = test_range(0, 0x2000, RP_MEMORY_COARSE, 1);
 
     (void)state;
-    assert_int_equal(rp_replay_add_range(&last, &fine, &err), -RP_BAD_INPUT);
+    assert_int_equal(replay_add_range(&last, &fine, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, "two kinds or GPUs shares the page at 0x1000"));
-    assert_int_equal(rp_replay_add_range(&last, &other, &err), -RP_BAD_INPUT);
-    assert_int_equal(rp_replay_add_range(&last, &host, &err), -RP_BAD_INPUT);
+    assert_int_equal(replay_add_range(&last, &other, &err), -RP_BAD_INPUT);
+    assert_int_equal(replay_add_range(&last, &host, &err), -RP_BAD_INPUT);
     assert_int_equal(last.bytes, 0x2000);
-    assert_int_equal(rp_replay_add_range(&last, &coarse, &err), 0);
+    assert_int_equal(replay_add_range(&last, &coarse, &err), 0);
     assert_int_equal(last.bytes, 0x2000);
     last.bytes = 0x1800;
-    assert_int_equal(rp_replay_add_range(&last, &coarse, &err), 0);
+    assert_int_equal(replay_add_range(&last, &coarse, &err), 0);
     assert_int_equal(last.bytes, 0x2000);
     last = test_range(0, 0x2000, RP_MEMORY_HOST | RP_MEMORY_COARSE, 0);
-    assert_int_equal(rp_replay_add_range(&last, &host, &err), 0);
+    assert_int_equal(replay_add_range(&last, &host, &err), 0);
     assert_int_equal(last.flags, RP_MEMORY_HOST);
     assert_int_equal(last.bytes, 0x3000);
 }

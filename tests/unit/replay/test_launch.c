@@ -44,7 +44,7 @@ static void test_scopes(void **state)
                     .header = (uint16_t)(2 | barrier << 8 | a << 9 | r << 11)};
                 struct rp_replay_packet p[RP_REPLAY_PACKETS];
 
-                rp_replay_make_packets(&d, &launch, p);
+                replay_make_packets(&d, &launch, p);
                 assert_int_equal(type(p[1].header), 2);
                 assert_int_equal(acquire(p[1].header), a);
                 assert_int_equal(release(p[1].header), r);
@@ -73,7 +73,7 @@ static void test_geometry(void **state)
     static const uint64_t none[7];
 
     (void)state;
-    rp_replay_make_packets(&d, &launch, p);
+    replay_make_packets(&d, &launch, p);
     assert_int_equal(p[1].setup, 3);
     assert_memory_equal(p[1].grid, d.grid, sizeof d.grid);
     assert_memory_equal(p[1].workgroup, d.workgroup, sizeof d.workgroup);
@@ -109,7 +109,7 @@ static void find(const uint64_t bases[REGIONS], uint64_t ret[REGIONS])
         list[i] = &regions[i];
     }
     regions[5].node = 1;
-    rp_replay_places_find(list, REGIONS, kernarg, sizeof kernarg, ret);
+    replay_places_find(list, REGIONS, kernarg, sizeof kernarg, ret);
 }
 
 static void test_other_addresses(void **state)

@@ -34,7 +34,7 @@ static void check(const struct case_ *c, const struct rp_replay_range *ranges, s
     }
     while (expected < 4 && c->margins[2 * expected + 1])
         expected++;
-    rp_redzones_find(ranges, range_count, memory, regions, &got, &count);
+    redzones_find(ranges, range_count, memory, regions, &got, &count);
     assert_int_equal(count, expected);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(got[i].address, c->margins[2 * i]);
@@ -73,7 +73,7 @@ static void test_whose(void **state)
     size_t count = 0;
 
     (void)state;
-    rp_redzones_find(ranges, 2, memory, 2, &got, &count);
+    redzones_find(ranges, 2, memory, 2, &got, &count);
     assert_int_equal(count, 2);
     assert_false(got[0].host);
     assert_true(got[1].host);

@@ -54,16 +54,16 @@ static void test_are_in(void **state)
                    end = test_ranges[1].base + test_ranges[1].bytes;
 
     (void)state;
-    assert_false(rp_addresses_are_in(&test_addresses, page, sizeof page));
+    assert_false(addresses_are_in(&test_addresses, page, sizeof page));
     memcpy(page + 4088, &pointer, 8);
-    assert_true(rp_addresses_are_in(&test_addresses, page, sizeof page));
-    assert_false(rp_addresses_are_in(&test_addresses, page, 4095)); /* the region ends in it */
-    assert_false(rp_addresses_are_in(&nowhere, page, sizeof page));
+    assert_true(addresses_are_in(&test_addresses, page, sizeof page));
+    assert_false(addresses_are_in(&test_addresses, page, 4095)); /* the region ends in it */
+    assert_false(addresses_are_in(&nowhere, page, sizeof page));
     memset(page, 0, sizeof page);
     memcpy(page + 4, &pointer, 8); /* none is there */
-    assert_false(rp_addresses_are_in(&test_addresses, page, sizeof page));
+    assert_false(addresses_are_in(&test_addresses, page, sizeof page));
     memcpy(page + 16, &end, 8);
-    assert_true(rp_addresses_are_in(&test_addresses, page, 24));
+    assert_true(addresses_are_in(&test_addresses, page, 24));
 }
 
 /* 0x00007f01'00007f00 and the like lie between the first and the last of the test_ranges. */

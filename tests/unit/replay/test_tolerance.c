@@ -67,19 +67,19 @@ static void find(struct scene *s)
     unsigned unit_bytes;
 
     for (unsigned i = 0; i < RUNS; i++) {
-        rp_spread_note(&s->spread, s->runs[i].bytes, s->after.bytes, RP_PAGE_BYTES);
+        spread_note(&s->spread, s->runs[i].bytes, s->after.bytes, RP_PAGE_BYTES);
         rp_compare_words(&rp_exact, s->runs[i].bytes, s->after.bytes, RP_PAGE_BYTES, one);
         for (size_t j = 0; j < RP_PAGE_MASKS; j++)
             differs[j] |= one[j];
     }
     for (size_t i = 0; i < WORDS; i++)
         s->different += rp_word_in(differs, i);
-    assert_true(rp_spread_rule(&s->spread, &s->rule));
-    unit_bytes = rp_tolerance_unit_bytes(&s->rule);
-    rp_tolerance_units(&s->spread, &s->rule, s->before.bytes, s->after.bytes, differs, units);
-    rp_tolerance_count(units, RP_PAGE_BYTES / unit_bytes, &count);
-    rp_tolerance_drop_rows(&count, units, RP_PAGE_BYTES / unit_bytes);
-    rp_tolerance_mask(units, unit_bytes, s->near);
+    assert_true(spread_rule(&s->spread, &s->rule));
+    unit_bytes = tolerance_unit_bytes(&s->rule);
+    tolerance_units(&s->spread, &s->rule, s->before.bytes, s->after.bytes, differs, units);
+    tolerance_count(units, RP_PAGE_BYTES / unit_bytes, &count);
+    tolerance_drop_rows(&count, units, RP_PAGE_BYTES / unit_bytes);
+    tolerance_mask(units, unit_bytes, s->near);
 }
 
 /* Of each such word: may another kernel give the next number instead? */
@@ -324,10 +324,10 @@ static struct rp_compare_rule rule_of_runs(enum rp_number_type type, bool signs,
     sums(type, signs, 0, captured);
     for (unsigned i = 1; i <= SPREAD_RUNS; i++) {
         sums(type, signs, i, run);
-        rp_spread_note(&spread, run, captured, NUMBERS * rp_number_shape(type).bytes);
+        spread_note(&spread, run, captured, NUMBERS * rp_number_shape(type).bytes);
     }
     assert_true(spread.words > 0);
-    assert_true(rp_spread_rule(&spread, &rule));
+    assert_true(spread_rule(&spread, &rule));
     return rule;
 }
 
@@ -437,16 +437,16 @@ static void test_no_numbers(void **state)
         captured[i] = i;
         run[i] = 255 - i;
     }
-    rp_spread_note(&spread, (uint8_t *)run, (uint8_t *)captured, sizeof run);
+    spread_note(&spread, (uint8_t *)run, (uint8_t *)captured, sizeof run);
     assert_int_equal(spread.words, 256);
-    assert_false(rp_spread_rule(&spread, &rule));
+    assert_false(spread_rule(&spread, &rule));
     memset(&spread, 0, sizeof spread);
-    rp_spread_note(&spread, (uint8_t *)run, (uint8_t *)run, sizeof run);
+    spread_note(&spread, (uint8_t *)run, (uint8_t *)run, sizeof run);
     assert_int_equal(spread.words, 0);
     for (unsigned i = 0; i < 256; i++)
         run[i] = (uint32_t)spread_any();
-    rp_spread_note(&spread, (uint8_t *)run, (uint8_t *)captured, sizeof run);
-    assert_false(rp_spread_rule(&spread, &rule));
+    spread_note(&spread, (uint8_t *)run, (uint8_t *)captured, sizeof run);
+    assert_false(spread_rule(&spread, &rule));
 }
 
 int main(void)

@@ -34,14 +34,14 @@ static void each_way_has_fewer(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (unsigned way = 0; way < RP_GRID_WAYS; way++) {
             uint32_t other[3] = {0};
-            const char *why = rp_grid_fewer(rows[i].grid, workgroup, (enum rp_grid_way)way, other);
+            const char *why = grid_fewer(rows[i].grid, workgroup, (enum rp_grid_way)way, other);
 
             assert_int_equal(!why, rows[i].expected[way][0] != 0);
             if (!why)
                 assert_memory_equal(other, rows[i].expected[way], sizeof other);
         }
-    assert_int_equal(rp_grid_groups(rows[1].grid, workgroup), 11);
-    assert_int_equal(rp_grid_groups(rows[5].grid, workgroup), 10 * 8 * 3);
+    assert_int_equal(grid_groups(rows[1].grid, workgroup), 11);
+    assert_int_equal(grid_groups(rows[5].grid, workgroup), 10 * 8 * 3);
 }
 
 #define KIND(t)                                                                                    \
@@ -67,12 +67,12 @@ static void the_kernel_is_told(void **state)
     struct rp_grid_args found;
 
     (void)state;
-    rp_grid_find_args(&kernel, sizeof kernarg, &found);
+    grid_find_args(&kernel, sizeof kernarg, &found);
     memset(kernarg, 0x55, sizeof kernarg);
     memcpy(expected, kernarg, sizeof kernarg);
     memcpy(expected + 8, (const uint32_t[]){5, 3}, 8);
     memset(expected + 18, 0, 2);
-    rp_grid_put_args(&found, grid, workgroup, kernarg);
+    grid_put_args(&found, grid, workgroup, kernarg);
     assert_memory_equal(kernarg, expected, sizeof kernarg);
 }
 
@@ -92,7 +92,7 @@ static uint64_t changed(const void *value, unsigned bytes, void *ret)
     static const struct rp_addresses addresses = {.ranges = &range, .count = 1};
 
     memcpy(ret, value, bytes);
-    return rp_scalars_change(&scalars, &addresses, RP_SCALARS_OTHER, ret);
+    return scalars_change(&scalars, &addresses, RP_SCALARS_OTHER, ret);
 }
 
 static void only_scalars_are_found(void **state)
@@ -112,7 +112,7 @@ static void only_scalars_are_found(void **state)
     struct rp_scalars found;
 
     (void)state;
-    rp_scalars_find(&kernel, 52, &found);
+    scalars_find(&kernel, 52, &found);
     assert_int_equal(found.count, 7);
     assert_int_equal(found.at[0].offset, 8);
     assert_int_equal(found.at[1].offset, 16);
@@ -188,7 +188,7 @@ static void equal_ones_become_unequal(void **state)
 
         memcpy(is, was, sizeof is);
         assert_int_equal(
-            rp_scalars_change(&scalars, &captured_memory, RP_SCALARS_UNEQUAL, (uint8_t *)is), 3);
+            scalars_change(&scalars, &captured_memory, RP_SCALARS_UNEQUAL, (uint8_t *)is), 3);
         assert_true(is[0] >= 1 && is[0] < is[1] && is[1] < is[2] && is[2] == n);
         assert_int_equal(is[3], n + 1); /* equal to none */
         assert_int_equal(is[4], 0x3f900000);
@@ -215,18 +215,18 @@ static void fields_and_signs(void **state)
     } was = {{-5}, 0x7f0000000010, 128, -0.5f, 1}, is = was;
 
     (void)state;
-    assert_int_equal(
-        rp_scalars_change(&scalars, &captured_memory, RP_SCALARS_OTHER, (uint8_t *)&is), 0);
-    assert_int_equal(
-        rp_scalars_change(&scalars, &captured_memory, RP_SCALARS_FIELDS, (uint8_t *)&is), 3);
+    assert_int_equal(scalars_change(&scalars, &captured_memory, RP_SCALARS_OTHER, (uint8_t *)&is),
+                     0);
+    assert_int_equal(scalars_change(&scalars, &captured_memory, RP_SCALARS_FIELDS, (uint8_t *)&is),
+                     3);
     assert_int_equal(is.plain[0], -5);
     assert_true(is.address == was.address);
     assert_int_equal(is.size, 111);
     assert_true(is.scale < -0.5f && is.scale > -0.8f);
     assert_int_equal(is.flag, 0);
     is = was;
-    assert_int_equal(
-        rp_scalars_change(&scalars, &captured_memory, RP_SCALARS_SIGNS, (uint8_t *)&is), 2);
+    assert_int_equal(scalars_change(&scalars, &captured_memory, RP_SCALARS_SIGNS, (uint8_t *)&is),
+                     2);
     assert_int_equal(is.plain[0], 5);
     assert_true(is.address == was.address && is.size == 128 && is.scale > 0.49f && is.flag == 1);
 }

@@ -117,7 +117,7 @@ static void a_name_at_the_end_keeps_its_head(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         rp_autobuf buf = {0};
 
-        rp_text_printable_head(&buf, "abcdefghijklmnopqrstuvwxyz", rows[i].cells);
+        text_printable_head(&buf, "abcdefghijklmnopqrstuvwxyz", rows[i].cells);
         assert_string_equal(rp_buf_text(&buf), rows[i].out);
     }
 }
@@ -156,7 +156,7 @@ static void never_wider_than_asked(void **state)
             rp_text_printable(&buf, texts[t], cells);
             assert_true(rp_text_cells(rp_buf_text(&buf)) <= cells);
             rp_autobuf head = {0};
-            rp_text_printable_head(&head, texts[t], cells);
+            text_printable_head(&head, texts[t], cells);
             assert_true(rp_text_cells(rp_buf_text(&head)) <= cells);
         }
     }
@@ -242,9 +242,9 @@ static void words_are_not_cut(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        if (rp_text_words(rows[i].text, rows[i].cells) != rows[i].bytes)
+        if (text_words(rows[i].text, rows[i].cells) != rows[i].bytes)
             fail_msg("\"%s\" in %u: %zu bytes", rows[i].text, rows[i].cells,
-                     rp_text_words(rows[i].text, rows[i].cells));
+                     text_words(rows[i].text, rows[i].cells));
     }
 }
 

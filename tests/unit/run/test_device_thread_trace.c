@@ -73,7 +73,7 @@ static struct image good(void)
 static int parse(const void *bytes, size_t size, struct rp_device_trace_file *file)
 {
     struct rp_err err = RP_ERR_INIT;
-    int rc = rp_device_trace_parse(bytes, size, file, &err);
+    int rc = device_trace_parse(bytes, size, file, &err);
 
     assert_true(rc == 0 || (rc == -RP_BAD_INPUT && err.text[0]));
     return rc;
@@ -166,7 +166,7 @@ static void sums_are_those_of_the_rows(void **state)
 
     (void)state;
     assert_int_equal(parse(&i, sizeof i, &file), 0);
-    assert_int_equal(rp_code_listing_make(&file, NULL, 0, NULL, "unused", &listing, &err), 0);
+    assert_int_equal(code_listing_make(&file, NULL, 0, NULL, "unused", &listing, &err), 0);
     assert_int_equal(listing.count, CODES); /* no code object: no labels */
     for (size_t k = 0; k < CODES; k++) {
         const struct rp_code_line *l = &listing.at[k];
@@ -175,7 +175,7 @@ static void sums_are_those_of_the_rows(void **state)
         assert_memory_equal(got, expected[k], sizeof got);
         assert_int_equal(listing.line_of[k], k);
     }
-    rp_code_listing_free(&listing);
+    code_listing_free(&listing);
 }
 
 static void states_fill_the_life(void **state)
@@ -185,18 +185,18 @@ static void states_fill_the_life(void **state)
     rp_autobuf line = {0}, idle = {0}, exec = {0}, none = {0};
 
     (void)state;
-    rp_wave_states_add(&states, &i.wave[0], &i.row[0], &line);
+    wave_states_add(&states, &i.wave[0], &i.row[0], &line);
     assert_string_equal(rp_buf_text(&line), "[[1,4],[4,2],[2,4],[3,12],[2,8]]");
-    rp_wave_states_add(&states, &i.wave[1], &i.row[3], &line);
+    wave_states_add(&states, &i.wave[1], &i.row[3], &line);
     assert_string_equal(rp_buf_text(&line), "[[1,4],[4,2],[2,4],[3,12],[2,8]][[2,8]]");
-    assert_true(rp_wave_states_put(&states, RP_STATE_IDLE, "wstates1.json", &idle));
+    assert_true(wave_states_put(&states, RP_STATE_IDLE, "wstates1.json", &idle));
     assert_string_equal(rp_buf_text(&idle),
                         "{\"name\":\"wstates1.json\",\"state\":[1,0],\"time\":[10,14]}");
-    assert_true(rp_wave_states_put(&states, RP_STATE_EXEC, "x", &exec));
+    assert_true(wave_states_put(&states, RP_STATE_EXEC, "x", &exec));
     assert_string_equal(rp_buf_text(&exec),
                         "{\"name\":\"x\",\"state\":[1,2,0,1,0],\"time\":[12,16,20,32,40]}");
-    assert_false(rp_wave_states_put(&states, RP_STATE_EMPTY, "x", &none));
-    rp_wave_states_free(&states);
+    assert_false(wave_states_put(&states, RP_STATE_EMPTY, "x", &none));
+    wave_states_free(&states);
 }
 
 static void expressions_find_what_they_find_elsewhere(void **state)
@@ -274,8 +274,7 @@ static void names_with_quotes_come_to_the_symbolizer(void **state)
     assert_int_equal(rp_write_file(symbolizer, script, strlen(script), &err), 0);
     assert_int_equal(chmod(symbolizer, 0700), 0);
     assert_int_equal(
-        rp_symbolize_addresses(symbolizer, "/a \"b\"\\c/x.co", &address, 1, scratch, &line, &err),
-        0);
+        symbolize_addresses(symbolizer, "/a \"b\"\\c/x.co", &address, 1, scratch, &line, &err), 0);
     args = rp_read_text(kept, 1000);
     rp_remove_tree(dir);
     assert_string_equal(args, "--inlines\n--functions=none\n"
@@ -313,7 +312,7 @@ static void check_copies(const struct source_row *rows, size_t count)
         lines[i].source = rp_format("%s:%zu", path, i + 1);
         put_text(path, rows[i].file);
     }
-    assert_int_equal(rp_att_copy_sources(&listing, dir, &err), 0);
+    assert_int_equal(att_copy_sources(&listing, dir, &err), 0);
 
     rp_autofree char *name = rp_path_join(dir, "snapshots.json");
     json_t *tree = json_load_file(name, 0, NULL);

@@ -80,7 +80,7 @@ static void no_compiler_is_an_error(void **state)
 
 static void check(const char *text, bool reads)
 {
-    if (rp_asm_reads_files(text, strlen(text)) != reads)
+    if (asm_reads_files(text, strlen(text)) != reads)
         fail_msg("%s: it %s files", text, reads ? "reads" : "does not read");
 }
 
@@ -159,7 +159,7 @@ static void a_text_ends_where_it_ends(void **state)
         const bool cut_behind_asm = bytes > sizeof "asm " - 1 && bytes < sizeof "asm volatile" - 1;
 
         memcpy(pages + page - bytes, text, bytes);
-        assert_int_equal(rp_asm_reads_files(pages + page - bytes, bytes), cut_behind_asm);
+        assert_int_equal(asm_reads_files(pages + page - bytes, bytes), cut_behind_asm);
     }
     munmap(pages, 2 * page);
 }

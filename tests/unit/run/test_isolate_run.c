@@ -45,7 +45,7 @@ static struct rp_snapshot_server *test_start(void)
     struct rp_snapshot_server *server;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_snapshot_server_start(test_path, &test_wishes, &test_wanted, &server, &err) < 0)
+    if (snapshot_server_start(test_path, &test_wishes, &test_wanted, &server, &err) < 0)
         fail_msg("%s", err.text);
     return server;
 }
@@ -135,7 +135,7 @@ static void who_is_stopped_holds_up_nobody(void **state)
     assert_int_equal(ask(other, "_Z3mulPf.kd"), 0);
     close(other);
     from = now_s();
-    assert_int_equal(rp_snapshot_server_stop(server, &isolation, &err), 0);
+    assert_int_equal(snapshot_server_stop(server, &isolation, &err), 0);
     assert_true(now_s() - from < 8); /* they have 2 s for last words */
     assert_int_equal(isolation.processes, 4);
     assert_int_equal(isolation.kernels_seen, 2);
@@ -173,7 +173,7 @@ static void messages_in_pieces(void **state)
     assert_int_equal(recv(fd, &reply, sizeof reply, MSG_WAITALL), sizeof reply);
     assert_int_equal(reply, 1);
     close(fd);
-    assert_int_equal(rp_snapshot_server_stop(server, &isolation, &err), 0);
+    assert_int_equal(snapshot_server_stop(server, &isolation, &err), 0);
     assert_int_equal(isolation.kernels_wanted, 1);
     rp_captured_run_free(&isolation);
 }
@@ -193,7 +193,7 @@ static void nonsense_ends_the_link(void **state)
     put(fd, &m, sizeof m);
     assert_int_equal(recv(fd, &byte, 1, 0), 0);
     close(fd);
-    assert_int_equal(rp_snapshot_server_stop(server, &isolation, &err), 0);
+    assert_int_equal(snapshot_server_stop(server, &isolation, &err), 0);
     rp_captured_run_free(&isolation);
 }
 

@@ -119,15 +119,15 @@ static void elf_files_tell_their_needs(void **state)
     rp_autofree char *path = scratch_put("cut", "\177ELF\2\1\1");
 
     (void)state;
-    rp_program_needs("/proc/self/exe", "/lib64", &needs);
+    program_needs("/proc/self/exe", "/lib64", &needs);
     assert_true(needs.is_elf);
     assert_false(needs.needs_rocm);
     assert_true(needs.interp_is_in);
-    rp_program_needs("/proc/self/exe", "/elsewhere", &needs);
+    program_needs("/proc/self/exe", "/elsewhere", &needs);
     assert_false(needs.interp_is_in);
-    rp_program_needs("/etc/passwd", "/", &needs);
+    program_needs("/etc/passwd", "/", &needs);
     assert_false(needs.is_elf);
-    rp_program_needs(path, "/", &needs);
+    program_needs(path, "/", &needs);
     assert_false(needs.needs_rocm);
 }
 

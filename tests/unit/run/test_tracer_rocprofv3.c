@@ -26,7 +26,7 @@ static void assert_args(const struct rp_rocprofv3_job *job, char *const *program
         snprintf(text + length, sizeof text - length, "%s%s", length ? "|" : "", *arg);
     }
     assert_string_equal(text, wanted);
-    rp_rocprofv3_args_free(&args);
+    rocprofv3_args_free(&args);
     assert_null(args);
 }
 
@@ -57,7 +57,7 @@ static void test_args(void **state)
 
 static void test_judge(const char *text, bool has_trace, struct rp_rocprofv3_messages *ret)
 {
-    rp_rocprofv3_read_messages(text, has_trace, ret);
+    rocprofv3_read_messages(text, has_trace, ret);
 }
 
 /* Each message in the words of rocprofv3 and its library. */
@@ -99,7 +99,7 @@ static void test_messages(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
+        rp_cleanup(rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
 
         test_judge(rows[i].text, false, &got);
         assert_int_equal(got.too_much, rows[i].too_much);
@@ -118,7 +118,7 @@ static void test_messages(void **state)
 /* A program that was started may print a "Fatal error:" of its own. */
 static void test_own_words(void **state)
 {
-    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
+    rp_cleanup(rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
 
     (void)state;
     test_judge("Fatal error: no input file\n", true, &got);
@@ -129,7 +129,7 @@ static void test_own_words(void **state)
 
 static void test_warnings(void **state)
 {
-    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
+    rp_cleanup(rocprofv3_messages_free) struct rp_rocprofv3_messages got = {0};
     static const char missing[] =
         "W20260101 10:00:00.000000 1 tool.cpp:9] Unable to find all counters for agent 2 (gpu-0, "
         "gfx942) in [A, B]. Found: [A]. Missing: [B]";
@@ -141,9 +141,9 @@ static void test_warnings(void **state)
     assert_int_equal(got.warning_count, 1);
     assert_string_equal(got.warnings[0], "Missing: [B]: this GPU, or this rocprofv3, does not have"
                                          " all of the counters");
-    assert_true(rp_rocprofv3_hides_line(missing, strlen(missing)));
-    assert_false(rp_rocprofv3_hides_line("Missing: [B]", 12));
-    assert_false(rp_rocprofv3_hides_line("", 0));
+    assert_true(rocprofv3_hides_line(missing, strlen(missing)));
+    assert_false(rocprofv3_hides_line("Missing: [B]", 12));
+    assert_false(rocprofv3_hides_line("", 0));
 }
 
 /* --- the test_tap_ -------------------------------------------------------------------------------
@@ -164,11 +164,10 @@ static void test_tap_(const char *const *pieces, char *shown, size_t room, char 
 
     assert_true(file >= 0 && saved >= 0);
     dup2(file, STDERR_FILENO);
-    assert_int_equal(rp_stderr_copy_open(hides_log, NULL, 0, &tapped, &test_err), 0);
+    assert_int_equal(stderr_copy_open(hides_log, NULL, 0, &tapped, &test_err), 0);
     for (; *pieces; pieces++)
-        assert_int_equal(write(rp_stderr_copy_fd(tapped), *pieces, strlen(*pieces)),
-                         strlen(*pieces));
-    *ret_kept = rp_stderr_copy_close(tapped);
+        assert_int_equal(write(stderr_copy_fd(tapped), *pieces, strlen(*pieces)), strlen(*pieces));
+    *ret_kept = stderr_copy_close(tapped);
     dup2(saved, STDERR_FILENO);
     close(saved);
     got = pread(file, shown, room - 1, 0);
@@ -188,9 +187,9 @@ static void test_tap_to_a_file(void **state)
 
     (void)state;
     assert_true(file >= 0);
-    assert_int_equal(rp_stderr_copy_open(hides_log, NULL, file, &tapped, &test_err), 0);
-    assert_int_equal(write(rp_stderr_copy_fd(tapped), "said\nW20260101 x] hide\n", 23), 23);
-    kept = rp_stderr_copy_close(tapped);
+    assert_int_equal(stderr_copy_open(hides_log, NULL, file, &tapped, &test_err), 0);
+    assert_int_equal(write(stderr_copy_fd(tapped), "said\nW20260101 x] hide\n", 23), 23);
+    kept = stderr_copy_close(tapped);
     assert_string_equal(kept, "said\nW20260101 x] hide\n");
     assert_int_equal(pread(file, shown, sizeof shown - 1, 0), 5);
     assert_string_equal(shown, "said\n");

@@ -307,7 +307,7 @@ static void follow(uint32_t lines, uint32_t ways)
         hits++;
         if (below(10))
             continue;
-        rp_tags_drop(&t, tag);
+        tags_drop(&t, tag);
         memmove(&list[set].line[0], &list[set].line[1], --list[set].count * sizeof line);
         assert_false(rp_tags_has(&t, line));
         drops++;

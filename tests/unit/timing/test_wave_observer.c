@@ -135,7 +135,7 @@ static void lines_are_those_of_the_bytes(void **state)
         unsigned lookups;
         t.bytes = t.flags & RP_REC_ATOMIC ? 4 : widths[next_random(6)];
         fill(va, t.bytes, t.flags & RP_REC_ATOMIC);
-        assert_true(rp_lane_access_lines(&w, &a, &t));
+        assert_true(lane_access_lines(&w, &a, &t));
         assert_int_equal(a.line_count, lines_slowly(&t, expected, &lookups));
         assert_int_equal(w.line_count, a.line_count);
         assert_int_equal(a.lookups, lookups);
@@ -210,7 +210,7 @@ static void wide_loads_of_a_tile_are_as_documented(void **state)
                                column = writes ? lane % 8 : lane / 16;
                 va[lane] = row * 128 + (shuffled ? column ^ row % 8 : column) * 16;
             }
-            rp_lane_access_lds(&a, &t);
+            lane_access_lds(&a, &t);
             assert_int_equal(a.lds_clocks, shuffled || writes ? 8 : 4 * 8);
             assert_int_equal(a.lds_conflict_clocks, shuffled || writes ? 0 : 3 * 8);
         }
@@ -229,7 +229,7 @@ static void lds_clocks_are_those_of_the_banks(void **state)
             t.flags |= RP_REC_WRITES | RP_REC_ATOMIC;
         t.bytes = t.flags & RP_REC_ATOMIC ? 4u << next_random(2) : widths[next_random(8)];
         fill(va, t.bytes, t.flags & RP_REC_ATOMIC || next_random(8));
-        rp_lane_access_lds(&a, &t);
+        lane_access_lds(&a, &t);
         assert_int_equal(a.lds_clocks, lds_slowly(&t, &conflicts));
         assert_int_equal(a.lds_conflict_clocks, conflicts);
     }
@@ -290,9 +290,9 @@ static void lds_clocks_are_the_same(void **state)
             row[i] = first + (uint32_t)p->distance[i];
             va[i] = row[i] + more;
         }
-        rp_lane_access_lds(&wanted, &t);
+        lane_access_lds(&wanted, &t);
         t.va = NULL; /* it is given the row */
-        rp_pattern_cache_lds(patterns, below(4), row, more, &got, &t);
+        pattern_cache_lds(patterns, below(4), row, more, &got, &t);
         assert_memory_equal(&got, &wanted, sizeof got);
     }
     free(patterns);
@@ -324,8 +324,8 @@ static void lines_are_the_same(void **state)
             va[i] =
                 p->lanes >> i & 1 ? 0x7f0000000000 + first + p->distance[i] : pattern_seed * 77ull;
         got.line_count = wanted.line_count = 0;
-        assert_true(rp_lane_access_lines(&wanted, &b, &t));
-        assert_true(rp_pattern_cache_lines(patterns, below(4), &got, &a, &t));
+        assert_true(lane_access_lines(&wanted, &b, &t));
+        assert_true(pattern_cache_lines(patterns, below(4), &got, &a, &t));
         assert_memory_equal(&a, &b, sizeof a);
         same_lines(&got, &wanted);
     }

@@ -745,7 +745,7 @@ static void what_is_there_stays(void **state)
 
     (void)state;
     assert_int_equal(mkdir(folder, 0777), 0);
-    assert_int_equal(rp_capture_begin(folder, &w, &err), -RP_USAGE);
+    assert_int_equal(capture_begin(folder, &w, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, folder));
 }
 

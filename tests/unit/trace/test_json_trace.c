@@ -302,7 +302,7 @@ static bool check(const char *text)
 {
     struct rp_json_record record = {0};
     char *mine = strdup(text);
-    size_t len = rp_json_parse_plain(&record, mine, strlen(text));
+    size_t len = json_parse_plain(&record, mine, strlen(text));
     json_t *wanted = NULL;
 
     if (len == 0) {
@@ -392,7 +392,7 @@ static void test_beginnings(void **state)
         char *part = malloc(len + 1); /* what is behind it must not be read */
         memcpy(part, record_text, len);
         part = realloc(part, len ? len : 1);
-        assert_int_equal(rp_json_parse_plain(&record, part, len), 0);
+        assert_int_equal(json_parse_plain(&record, part, len), 0);
         free(part);
     }
     rp_json_record_free(&record);

@@ -652,20 +652,20 @@ static void test_idset(void **state)
     size_t count;
 
     (void)state;
-    assert_false(rp_idset_has(&set, 5));
+    assert_false(idset_has(&set, 5));
     for (int64_t i = 0; i < 500; i++)
-        assert_true(rp_idset_refer(&set, i * 0x100000001));
+        assert_true(idset_refer(&set, i * 0x100000001));
     for (int64_t i = 0; i < 500; i++)
         if (i % 100 != 7)
-            assert_true(rp_idset_put(&set, i * 0x100000001));
-    assert_true(rp_idset_put(&set, INT64_MAX));
-    assert_true(rp_idset_has(&set, INT64_MAX));
-    assert_false(rp_idset_has(&set, 7 * 0x100000001));
-    missing = rp_idset_missing(&set, &count);
+            assert_true(idset_put(&set, i * 0x100000001));
+    assert_true(idset_put(&set, INT64_MAX));
+    assert_true(idset_has(&set, INT64_MAX));
+    assert_false(idset_has(&set, 7 * 0x100000001));
+    missing = idset_missing(&set, &count);
     assert_int_equal(count, 5);
     for (int64_t i = 0; i < 5; i++)
         assert_int_equal(missing[i], (100 * i + 7) * 0x100000001);
-    rp_idset_free(&set);
+    idset_free(&set);
 }
 
 static void test_text(void **state)

@@ -39,7 +39,7 @@ static void counts(void **state)
         memcpy(kd + 44, &rows[i].rsrc3, 4);
         memcpy(kd + 48, &rows[i].rsrc1, 4);
         memcpy(kd + 56, &rows[i].properties, 2);
-        assert_int_equal(rp_kd_registers(rows[i].gfx, kd, &got), 0);
+        assert_int_equal(kd_registers(rows[i].gfx, kd, &got), 0);
         assert_int_equal(got.sgpr_count, rows[i].sgpr);
         assert_int_equal(got.arch_vgpr_count, rows[i].arch);
         assert_int_equal(got.accum_vgpr_count, rows[i].accum);
@@ -53,11 +53,11 @@ static void other_agents(void **state)
     const uint8_t kd[RP_KD_BYTES] = {0};
 
     (void)state;
-    assert_int_equal(rp_kd_registers("AMD EPYC", kd, &got), -1);
-    assert_int_equal(rp_kd_registers("", kd, &got), -1);
-    assert_int_equal(rp_kd_registers("gfx", kd, &got), -1);
-    assert_int_equal(rp_kd_registers("gfx9", kd, &got), -1);
-    assert_int_equal(rp_kd_registers("gfx600", kd, &got), -1);
+    assert_int_equal(kd_registers("AMD EPYC", kd, &got), -1);
+    assert_int_equal(kd_registers("", kd, &got), -1);
+    assert_int_equal(kd_registers("gfx", kd, &got), -1);
+    assert_int_equal(kd_registers("gfx9", kd, &got), -1);
+    assert_int_equal(kd_registers("gfx600", kd, &got), -1);
 }
 
 int main(void)

@@ -58,10 +58,10 @@ static unsigned play(void)
         strcpy(symbol, dispatches[i].symbol);
         memcpy(packet.grid, dispatches[i].grid, sizeof(packet.grid));
         memcpy(packet.workgroup, dispatches[i].workgroup, sizeof(packet.workgroup));
-        if (rp_select_take(&test_tool, &chosen, &candidate, &match)) {
+        if (select_take(&test_tool, &chosen, &candidate, &match)) {
             assert_int_not_equal(match, 0);
             taken |= 1u << i;
-            assert_int_equal(rp_select_done(&chosen), rp_select_is_over(&chosen));
+            assert_int_equal(select_done(&chosen), select_is_over(&chosen));
         }
     }
     return taken;
@@ -111,11 +111,11 @@ static void each_selection(void **state)
         unsigned taken;
 
         memcpy(numbers, rows[i].numbers, sizeof(rows[i].numbers));
-        rp_select_init(&chosen, &rows[i].wish, numbers);
+        select_init(&chosen, &rows[i].wish, numbers);
         taken = play();
-        if (taken != rows[i].taken || rp_select_is_over(&chosen) != rows[i].over)
+        if (taken != rows[i].taken || select_is_over(&chosen) != rows[i].over)
             fail_msg("row %zu: %x instead of %x, %s", i, taken, rows[i].taken,
-                     rp_select_is_over(&chosen) ? "over" : "not over");
+                     select_is_over(&chosen) ? "over" : "not over");
         free(chosen.seen);
         free(numbers);
     }
@@ -131,15 +131,15 @@ static void the_end_is_that_of_the_last(void **state)
     uint64_t match;
 
     (void)state;
-    rp_select_init(&chosen, &wish, numbers);
-    assert_true(rp_select_take(&test_tool, &chosen, &candidate, &match));
-    assert_true(rp_select_take(&test_tool, &chosen, &candidate, &match));
+    select_init(&chosen, &wish, numbers);
+    assert_true(select_take(&test_tool, &chosen, &candidate, &match));
+    assert_true(select_take(&test_tool, &chosen, &candidate, &match));
     assert_int_equal(match, 2);
-    assert_true(rp_select_is_over(&chosen));
-    assert_false(rp_select_take(&test_tool, &chosen, &candidate, &match));
+    assert_true(select_is_over(&chosen));
+    assert_false(select_take(&test_tool, &chosen, &candidate, &match));
     assert_int_equal(match, 0);
-    assert_false(rp_select_done(&chosen));
-    assert_true(rp_select_done(&chosen));
+    assert_false(select_done(&chosen));
+    assert_true(select_done(&chosen));
 }
 
 static void who_gives_up_wants_nothing(void **state)
@@ -151,11 +151,11 @@ static void who_gives_up_wants_nothing(void **state)
     uint64_t match;
 
     (void)state;
-    rp_select_init(&chosen, &wish, numbers);
-    assert_true(rp_select_take(&test_tool, &chosen, &candidate, &match));
-    rp_select_give_up(&chosen);
-    assert_true(rp_select_done(&chosen));
-    assert_false(rp_select_take(&test_tool, &chosen, &candidate, &match));
+    select_init(&chosen, &wish, numbers);
+    assert_true(select_take(&test_tool, &chosen, &candidate, &match));
+    select_give_up(&chosen);
+    assert_true(select_done(&chosen));
+    assert_false(select_take(&test_tool, &chosen, &candidate, &match));
 }
 
 /* Each kind of dispatch that is left out is named once, and the first RP_SNAPSHOT_MAX_FILTERED. */
@@ -167,7 +167,7 @@ static void kinds_are_named_once(void **state)
 
     (void)state;
     find_agents();
-    rp_select_init(&chosen, &wish, NULL);
+    select_init(&chosen, &wish, NULL);
     for (unsigned i = 0; i < 2000; i++) {
         const unsigned kind = i * 7 % 12; /* all of them differ in one thing from kind 0 */
         const struct rp_hsa_packet packet = {
@@ -177,11 +177,11 @@ static void kinds_are_named_once(void **state)
                                                .symbol = "add",
                                                .agent = kind == 7 ? SECOND_GPU : FIRST_GPU,
                                                .queue_index = kind > 7 ? kind : 0};
-        const bool known = rp_select_is_passed(&chosen, &candidate);
+        const bool known = select_is_passed(&chosen, &candidate);
         struct rp_snapshot_filtered passed;
 
         assert_int_equal(known, i >= 12);
-        assert_int_equal(rp_select_pass(&test_tool, &chosen, &candidate, &passed), !known);
+        assert_int_equal(select_pass(&test_tool, &chosen, &candidate, &passed), !known);
         if (known)
             continue;
         named++;
@@ -197,7 +197,7 @@ static void kinds_are_named_once(void **state)
         const struct rp_candidate candidate = {.packet = &packet, .symbol = "add", .agent = CPU};
         struct rp_snapshot_filtered passed;
 
-        named += rp_select_pass(&test_tool, &chosen, &candidate, &passed);
+        named += select_pass(&test_tool, &chosen, &candidate, &passed);
     }
     assert_int_equal(named, RP_SNAPSHOT_MAX_FILTERED);
 }
@@ -219,7 +219,7 @@ static void kernels_of_one_name_are_several(void **state)
     struct rp_select select;
 
     (void)state;
-    rp_select_init(&select, &wish, NULL);
+    select_init(&select, &wish, NULL);
     for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++) {
         struct rp_hsa_packet packet = {.grid = {64, 1, 1}, .workgroup = {64, 1, 1}};
         const struct rp_candidate candidate = {.packet = &packet,
@@ -228,7 +228,7 @@ static void kernels_of_one_name_are_several(void **state)
                                                .agent = kernels[i].agent};
         uint64_t match;
 
-        assert_int_equal(rp_select_take(&test_tool, &select, &candidate, &match), kernels[i].taken);
+        assert_int_equal(select_take(&test_tool, &select, &candidate, &match), kernels[i].taken);
     }
     free(select.seen);
 }

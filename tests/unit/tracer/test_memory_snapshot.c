@@ -82,7 +82,7 @@ static void expect(const struct test_piece *wanted, size_t count)
     struct rp_memory_entry *got;
     size_t got_count;
 
-    assert_true(rp_memory_list(&test_tool, &got, &got_count));
+    assert_true(memory_list(&test_tool, &got, &got_count));
     assert_int_equal(got_count, count);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(got[i].region.memory_class, wanted[i].memory_class);
@@ -156,7 +156,7 @@ static void random_overlaps(void **state)
             for (size_t p = from; p < to; p++)
                 known[p] = known[p] > rank ? known[p] : rank;
         }
-        assert_true(rp_memory_list(&test_tool, &got, &count));
+        assert_true(memory_list(&test_tool, &got, &count));
         for (size_t i = 0; i < count; i++) {
             const size_t from = (got[i].region.base - page_at(0)) / PAGE;
             const size_t to = from + got[i].region.bytes / PAGE;
@@ -220,7 +220,7 @@ static void withdrawn_access_is_seen(void **state)
         test_tool.memory.items[0].owner = test_tool.memory.items[0].reader = OWNER;
         test_tool.memory.items[0].region.flags = rows[i].flags;
         access_of_agents = rows[i].access;
-        assert_true(rp_memory_list(&test_tool, &got, &count));
+        assert_true(memory_list(&test_tool, &got, &count));
         assert_int_equal(count, 1);
         assert_int_equal(got[0].unreachable, rows[i].unreachable);
         assert_int_equal(got[0].reader, rows[i].reader);

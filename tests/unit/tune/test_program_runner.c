@@ -51,10 +51,10 @@ static struct rp_command fill(const char *text, const struct rp_space *space, un
     struct rp_command command;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_template_parse(text, space, flags, &template, &err) < 0)
+    if (template_parse(text, space, flags, &template, &err) < 0)
         fail_msg("%s: %s", text, err.text);
-    assert_int_equal(rp_template_fill_output(template, space, config, NULL, &command, &err), 0);
-    rp_template_free(template);
+    assert_int_equal(template_fill_output(template, space, config, NULL, &command, &err), 0);
+    template_free(template);
     return command;
 }
 
@@ -155,7 +155,7 @@ static void what_is_no_command(void **state)
         struct rp_template *template;
         struct rp_err err = RP_ERR_INIT;
 
-        if (rp_template_parse(rows[i].text, space, rows[i].flags, &template, &err) != -RP_USAGE)
+        if (template_parse(rows[i].text, space, rows[i].flags, &template, &err) != -RP_USAGE)
             fail_msg("%s is taken", rows[i].text);
         if (!strstr(err.text, rows[i].why))
             fail_msg("%s: %s; it does not say: %s", rows[i].text, err.text, rows[i].why);
@@ -174,11 +174,11 @@ static void names_that_cannot_be_variables(void **state)
     (void)state;
     assert_int_equal(rp_space_add_parameter(space, "block-m", values, 2, &err), 0);
     assert_int_equal(rp_space_add(space, (uint16_t[]){0}, &err), 0);
-    assert_int_equal(rp_template_parse("./k", space, RP_TEMPLATE_ENVIRONMENT, &template, &err),
+    assert_int_equal(template_parse("./k", space, RP_TEMPLATE_ENVIRONMENT, &template, &err),
                      -RP_USAGE);
     assert_non_null(strstr(err.text, "parameter block-m cannot be an environment variable"));
-    assert_int_equal(rp_template_parse("./k {block-m}", space, 0, &template, &err), 0);
-    rp_template_free(template);
+    assert_int_equal(template_parse("./k {block-m}", space, 0, &template, &err), 0);
+    template_free(template);
     rp_space_free(space);
 }
 
@@ -308,16 +308,15 @@ static void lengths(void **state)
     command = fill("printf %s", spaces[0], RP_TEMPLATE_ENVIRONMENT, 0);
     free(run(&command));
     rp_command_free(&command);
-    assert_int_equal(rp_template_parse("./k 123456789{M}{kind}", spaces[0], 0, &template, &err),
+    assert_int_equal(template_parse("./k 123456789{M}{kind}", spaces[0], 0, &template, &err),
                      -RP_USAGE);
     assert_non_null(strstr(err.text, "a word would have 131072 bytes"));
-    assert_int_equal(rp_template_parse("./k {M} {kind}", spaces[1], 0, &template, &err), -RP_USAGE);
+    assert_int_equal(template_parse("./k {M} {kind}", spaces[1], 0, &template, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "parameter kind would have"));
-    assert_int_equal(rp_template_parse("k", spaces[1], RP_TEMPLATE_ENVIRONMENT, &template, &err),
+    assert_int_equal(template_parse("k", spaces[1], RP_TEMPLATE_ENVIRONMENT, &template, &err),
                      -RP_USAGE);
     assert_int_equal(
-        rp_template_parse("./k {M} {kind}", spaces[2], RP_TEMPLATE_SHELL, &template, &err),
-        -RP_USAGE);
+        template_parse("./k {M} {kind}", spaces[2], RP_TEMPLATE_SHELL, &template, &err), -RP_USAGE);
     for (size_t i = 0; i < 3; i++)
         rp_space_free(spaces[i]);
 }
@@ -339,18 +338,18 @@ static void output_of_a_build(void **state)
         rp_autofree char *said = NULL;
 
         assert_int_equal(
-            rp_template_parse("printf '%s|' -o={output} {M}", space, flags[i], &template, &err), 0);
-        assert_true(rp_template_has_output(template));
-        assert_true(rp_template_uses(template, 0) && !rp_template_uses(template, 2));
-        assert_int_equal(rp_template_fill_output(template, space, 0, path, &command, &err), 0);
+            template_parse("printf '%s|' -o={output} {M}", space, flags[i], &template, &err), 0);
+        assert_true(template_has_output(template));
+        assert_true(template_uses(template, 0) && !template_uses(template, 2));
+        assert_int_equal(template_fill_output(template, space, 0, path, &command, &err), 0);
         said = run(&command);
         assert_string_equal(said, "-o=/tmp/a 'b' $(c)/program|32|");
         rp_command_free(&command);
-        rp_template_free(template);
+        template_free(template);
     }
-    assert_int_equal(rp_template_parse("{output} {M}", space, RP_TEMPLATE_PART, &template, &err),
+    assert_int_equal(template_parse("{output} {M}", space, RP_TEMPLATE_PART, &template, &err),
                      -RP_USAGE);
-    assert_int_equal(rp_template_parse("{output} {M}", space, RP_TEMPLATE_OUTPUT, &template, &err),
+    assert_int_equal(template_parse("{output} {M}", space, RP_TEMPLATE_OUTPUT, &template, &err),
                      -RP_USAGE);
     assert_non_null(strstr(err.text, "does not depend on parameter kind"));
     rp_space_free(space);
@@ -366,12 +365,12 @@ static void a_parameter_called_output(void **state)
     (void)state;
     assert_int_equal(rp_space_add_parameter(space, "output", &one, 1, &err), 0);
     assert_int_equal(rp_space_add(space, (uint16_t[]){0}, &err), 0);
-    assert_int_equal(rp_template_parse("./k {output}", space, RP_TEMPLATE_OUTPUT, &template, &err),
+    assert_int_equal(template_parse("./k {output}", space, RP_TEMPLATE_OUTPUT, &template, &err),
                      -RP_USAGE);
     assert_non_null(strstr(err.text, "call it something else"));
-    assert_int_equal(rp_template_parse("./k {output}", space, 0, &template, &err), 0);
-    assert_false(rp_template_has_output(template));
-    rp_template_free(template);
+    assert_int_equal(template_parse("./k {output}", space, 0, &template, &err), 0);
+    assert_false(template_has_output(template));
+    template_free(template);
     rp_space_free(space);
 }
 
@@ -388,7 +387,7 @@ static void means(size_t count, const char *visible, const char *wanted)
     rp_autofree char *list = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_gpu_choice_of(test_gpus, count, visible, &list, &err) < 0)
+    if (gpu_choice_of(test_gpus, count, visible, &list, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(list, wanted);
 }
@@ -398,7 +397,7 @@ static void is_refused(size_t count, const char *visible, const char *first, con
     char *list = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    assert_int_equal(rp_gpu_choice_of(test_gpus, count, visible, &list, &err), -RP_ENVIRONMENT);
+    assert_int_equal(gpu_choice_of(test_gpus, count, visible, &list, &err), -RP_ENVIRONMENT);
     assert_null(list);
     assert_non_null(strstr(err.text, first));
     assert_non_null(strstr(err.text, second));
@@ -431,10 +430,10 @@ static void of_the_software_device(void **state)
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
-    assert_int_equal(rp_gpu_choice_check_software(both, 1, &err), -RP_USAGE);
+    assert_int_equal(gpu_choice_check_software(both, 1, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "--gpus 1: the software device has 1"));
-    assert_int_equal(rp_gpu_choice_check_software(both, 2, &err), 0);
-    assert_int_equal(rp_gpu_choice_check_software(word, 2, &err), -RP_USAGE);
+    assert_int_equal(gpu_choice_check_software(both, 2, &err), 0);
+    assert_int_equal(gpu_choice_check_software(word, 2, &err), -RP_USAGE);
 }
 
 int main(void)

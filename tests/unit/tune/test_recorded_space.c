@@ -111,7 +111,7 @@ static void what_is_wrong_is_said(void **state)
         struct rp_err err = RP_ERR_INIT;
         struct rp_recorded recorded;
 
-        assert_int_equal(rp_recorded_parse(wrong[i].text, strlen(wrong[i].text), &recorded, &err),
+        assert_int_equal(recorded_parse(wrong[i].text, strlen(wrong[i].text), &recorded, &err),
                          -RP_BAD_INPUT);
         if (!strstr(err.text, wrong[i].said))
             fail_msg("%s: \"%s\" lacks \"%s\"", wrong[i].text, err.text, wrong[i].said);
@@ -125,7 +125,7 @@ static struct rp_recorded parse(const char *text)
     struct rp_recorded recorded;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_recorded_parse(text, strlen(text), &recorded, &err) < 0)
+    if (recorded_parse(text, strlen(text), &recorded, &err) < 0)
         fail_msg("%.200s: %s", text, err.text);
     return recorded;
 }
@@ -189,7 +189,7 @@ static void kernel_tuner_cut_anywhere(void **state)
     for (size_t bytes = sizeof CACHE_HEAD; bytes < sizeof text; bytes++) {
         struct rp_recorded recorded;
         struct rp_err err = RP_ERR_INIT;
-        const int rc = rp_recorded_parse(text, bytes, &recorded, &err);
+        const int rc = recorded_parse(text, bytes, &recorded, &err);
 
         /* entries, and nothing else, end with a brace outside of texts */
         entries += text[bytes - 1] == '}' && text[bytes - 2] != ',';
@@ -268,7 +268,7 @@ static void what_is_wrong_in_a_format_is_said(void **state)
         struct rp_err err = RP_ERR_INIT;
         struct rp_recorded recorded;
 
-        assert_int_equal(rp_recorded_parse(wrong[i].text, strlen(wrong[i].text), &recorded, &err),
+        assert_int_equal(recorded_parse(wrong[i].text, strlen(wrong[i].text), &recorded, &err),
                          -RP_BAD_INPUT);
         if (!strstr(err.text, wrong[i].said))
             fail_msg("%s: \"%s\" lacks \"%s\"", wrong[i].text, err.text, wrong[i].said);

@@ -174,11 +174,11 @@ static void never_the_whole_space(void **state)
 {
     (void)state;
     for (size_t n = 0; n <= 10; n++) {
-        assert_int_equal(rp_search_most(n, 0.2), n / 5);
-        assert_int_equal(rp_search_most(n, 1), n ? n - 1 : 0);
-        assert_int_equal(rp_search_most(n, 0.99), n ? n - 1 : 0);
+        assert_int_equal(search_most(n, 0.2), n / 5);
+        assert_int_equal(search_most(n, 1), n ? n - 1 : 0);
+        assert_int_equal(search_most(n, 0.99), n ? n - 1 : 0);
     }
-    assert_int_equal(rp_search_most(1660, 0.2), 332);
+    assert_int_equal(search_most(1660, 0.2), 332);
 }
 
 static void small_spaces(void **state)

@@ -78,7 +78,7 @@ static void read_back(void **state)
     char *text;
 
     (void)state;
-    assert_int_equal(rp_fair_t4_text(space, test_results, COUNT, &test_source, &text, &err), 0);
+    assert_int_equal(fair_t4_text(space, test_results, COUNT, &test_source, &text, &err), 0);
     read_text(text, &recorded);
     assert_int_equal(recorded.space->count, COUNT);
     assert_string_equal(recorded.name, "./gemm");
@@ -118,7 +118,7 @@ static void each_result_is_whole(void **state)
     char *text;
 
     (void)state;
-    assert_int_equal(rp_fair_t4_text(space, test_results, COUNT, &test_source, &text, &err), 0);
+    assert_int_equal(fair_t4_text(space, test_results, COUNT, &test_source, &text, &err), 0);
     assert_non_null(root = json_loads(text, 0, NULL));
     assert_string_equal(json_string_value(json_object_get(root, "schema_version")), "1.0.0");
     list = json_object_get(root, "results");

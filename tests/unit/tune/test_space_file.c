@@ -23,7 +23,7 @@ static struct rp_space *parse(const char *text, struct rp_buf *notes)
     struct rp_space *space = NULL;
     struct rp_err err = RP_ERR_INIT;
 
-    if (rp_space_parse(text, strlen(text), notes, NULL, &space, NULL, &err) < 0)
+    if (space_parse(text, strlen(text), notes, NULL, &space, NULL, &err) < 0)
         fail_msg("%s: %s", text, err.text);
     return space;
 }
@@ -186,7 +186,7 @@ static void refuse(const char *text, const char *why)
     struct rp_space *space;
     struct rp_err err = RP_ERR_INIT;
 
-    assert_int_equal(rp_space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err),
+    assert_int_equal(space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err),
                      -RP_BAD_INPUT);
     if (!strstr(err.text, why))
         fail_msg("%s: %s; it does not say: %s", text, err.text, why);
@@ -328,7 +328,7 @@ static void long_enumerations_are_heard_of(void **state)
     struct rp_space *space;
 
     (void)state;
-    assert_int_equal(rp_space_parse(text, strlen(text), NULL, &watch, &space, NULL, &err), 0);
+    assert_int_equal(space_parse(text, strlen(text), NULL, &watch, &space, NULL, &err), 0);
     assert_int_equal(space->count, 21);
     assert_true(last == 3 << 20);
     rp_space_free(space);
@@ -360,7 +360,7 @@ static void check_document(const char *example, size_t bytes, const char *says)
 {
     struct rp_space *space = NULL;
     struct rp_err err = RP_ERR_INIT;
-    const int rc = rp_space_parse(example, bytes, NULL, NULL, &space, NULL, &err);
+    const int rc = space_parse(example, bytes, NULL, NULL, &space, NULL, &err);
     const char *expected;
     char count[80];
 
@@ -437,14 +437,14 @@ static void lists_of_values(void **state)
         struct rp_err err = RP_ERR_INIT;
         rp_autobuf found = {0};
 
-        if (rp_values_parse(rows[i].text, &values, &err) < 0)
+        if (values_parse(rows[i].text, &values, &err) < 0)
             fail_msg("%s: %s", rows[i].text, err.text);
         for (size_t k = 0; k < values.count; k++) {
             rp_value_text(&values.list[k], &found);
             rp_buf_puts(&found, " ");
         }
         assert_string_equal(rp_buf_text(&found), rows[i].values);
-        rp_value_list_free(&values);
+        value_list_free(&values);
     }
 }
 
@@ -483,7 +483,7 @@ static void what_is_no_list(void **state)
         struct rp_value_list values;
         struct rp_err err = RP_ERR_INIT;
 
-        if (rp_values_parse(rows[i].text, &values, &err) != -RP_BAD_INPUT)
+        if (values_parse(rows[i].text, &values, &err) != -RP_BAD_INPUT)
             fail_msg("%s is taken", rows[i].text);
         if (!strstr(err.text, rows[i].why))
             fail_msg("%s: %s; it does not say: %s", rows[i].text, err.text, rows[i].why);
@@ -507,7 +507,7 @@ static void spaces_are_read(void **state)
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
-    if (rp_space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err) < 0)
+    if (space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(space->count, (8 + 4) * 2);
     assert_string_equal(space->parameters[2].name, "kind");
@@ -539,7 +539,7 @@ static void what_is_wrong_is_said(void **state)
         struct rp_err err = RP_ERR_INIT;
 
         assert_int_equal(
-            rp_space_parse(rows[i].text, strlen(rows[i].text), NULL, NULL, &space, NULL, &err),
+            space_parse(rows[i].text, strlen(rows[i].text), NULL, NULL, &space, NULL, &err),
             -RP_BAD_INPUT);
         if (!strstr(err.text, rows[i].why))
             fail_msg("%s: %s; it does not say: %s", rows[i].text, err.text, rows[i].why);
@@ -554,7 +554,7 @@ static int export(const char *text, char **ret, struct rp_err *err)
     struct rp_space *space;
     int rc;
 
-    if (rp_space_parse(text, strlen(text), NULL, NULL, &space, &rules, err) < 0)
+    if (space_parse(text, strlen(text), NULL, NULL, &space, &rules, err) < 0)
         fail_msg("%s: %s", text, err->text);
     rc = rp_fair_t1_text(space, &rules, "gemm", ret, err);
     rp_space_free(space);
@@ -588,7 +588,7 @@ static void written_ones_have_the_same_configurations(void **state)
 
         if (export(rows[i].text, &text, &err) < 0)
             fail_msg("%s: %s", rows[i].text, err.text);
-        assert_int_equal(rp_space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err), 0);
+        assert_int_equal(space_parse(text, strlen(text), NULL, NULL, &space, NULL, &err), 0);
         assert_int_equal(space->count, rows[i].count);
         rp_space_free(space);
     }

@@ -37,7 +37,7 @@ static uint16_t test_code(const struct rp_space_features *features, enum rp_feat
     size_t at;
 
     assert_non_null(find(features, kind, a, b, &at));
-    rp_features_of(features, config, codes);
+    features_of(features, config, codes);
     assert_true(codes[at] < features->feature[at].levels);
     return codes[at];
 }
@@ -111,7 +111,7 @@ static void nothing_to_see(void **state)
     made_product(space);
     features = rp_features_new(space);
     assert_int_equal(features.count, 0);
-    rp_features_of(&features, 0, NULL);
+    features_of(&features, 0, NULL);
     rp_features_free(&features);
     rp_space_free(space);
 }
@@ -134,7 +134,7 @@ static void many_parameters_have_as_many_features_as_there_is_room_for(void **st
     }
     features = rp_features_new(space);
     assert_true(features.count <= RP_MAX_FEATURES && features.count > 500);
-    rp_features_of(&features, 2, codes);
+    features_of(&features, 2, codes);
     rp_features_free(&features);
     rp_space_free(space);
 }
@@ -149,7 +149,7 @@ static struct rp_trees grow(const uint16_t *codes, const double *values, size_t 
     struct rp_trees trees;
 
     assert_int_equal(
-        rp_trees_grow(&(struct rp_samples){codes, values, count, features}, 40, seed, &trees, &err),
+        trees_grow(&(struct rp_samples){codes, values, count, features}, 40, seed, &trees, &err),
         0);
     return trees;
 }
@@ -168,7 +168,7 @@ static void samples_are_given_back(void **state)
         values[i] = i * 37 % 11;
     }
     trees = grow(codes, values, COUNT, 2, 1);
-    rp_trees_predict(&trees, codes, COUNT, mean, variance);
+    trees_predict(&trees, codes, COUNT, mean, variance);
     for (size_t i = 0; i < COUNT; i++) {
         assert_true(fabs(mean[i] - values[i]) < 1e-12);
         assert_true(variance[i] < 1e-20);
@@ -185,7 +185,7 @@ static void between_samples_trees_disagree(void **state)
 
     (void)state;
     trees = grow(codes, values, 2, 1, 5);
-    rp_trees_predict(&trees, asked, 5, mean, variance);
+    trees_predict(&trees, asked, 5, mean, variance);
     for (int i = 1; i < 5; i++)
         assert_true(mean[i] >= mean[i - 1]);
     assert_true(mean[0] == 0 && mean[4] == 1 && mean[2] > 0.2 && mean[2] < 0.8);
@@ -215,7 +215,7 @@ static void a_step_among_noise_is_found(void **state)
 
         for (size_t j = 0; j < 3; j++)
             row[j] = (uint16_t)rp_random_below(&random, 16);
-        rp_trees_predict(&trees, row, 1, &mean, &variance);
+        trees_predict(&trees, row, 1, &mean, &variance);
         wrong += (mean > 0.5) != (row[1] > 7);
     }
     assert_true(wrong < 20);
@@ -237,9 +237,9 @@ static void the_same_seed_grows_the_same_trees(void **state)
     first = grow(codes, values, 50, 2, 9);
     second = grow(codes, values, 50, 2, 9);
     other = grow(codes, values, 50, 2, 10);
-    rp_trees_predict(&first, asked, 1, &a, &variance);
-    rp_trees_predict(&second, asked, 1, &b, &variance);
-    rp_trees_predict(&other, asked, 1, &c, &variance);
+    trees_predict(&first, asked, 1, &a, &variance);
+    trees_predict(&second, asked, 1, &b, &variance);
+    trees_predict(&other, asked, 1, &c, &variance);
     assert_true(a == b && a != c);
     rp_trees_free(&first);
     rp_trees_free(&second);
@@ -256,22 +256,22 @@ static void samples_that_are_alike(void **state)
 
     (void)state;
     trees = grow(codes, values, 3, 1, 1); /* the same codes: their mean */
-    rp_trees_predict(&trees, codes, 1, &mean, &variance);
+    trees_predict(&trees, codes, 1, &mean, &variance);
     assert_true(mean == 3 && variance == 0);
     rp_trees_free(&trees);
     trees = grow(codes, values, 3, 0, 1); /* no feature at all */
-    rp_trees_predict(&trees, codes, 1, &mean, &variance);
+    trees_predict(&trees, codes, 1, &mean, &variance);
     assert_true(mean == 3 && variance == 0);
     rp_trees_free(&trees);
     trees = grow(apart, equal, 3, 1, 1); /* equal values */
-    rp_trees_predict(&trees, apart, 1, &mean, NULL);
+    trees_predict(&trees, apart, 1, &mean, NULL);
     assert_true(mean == 5);
     rp_trees_free(&trees);
     trees = grow(apart, values, 1, 1, 1); /* one sample */
-    rp_trees_predict(&trees, apart + 2, 1, &mean, &variance);
+    trees_predict(&trees, apart + 2, 1, &mean, &variance);
     assert_true(mean == 1 && variance == 0);
     rp_trees_free(&trees);
-    assert_int_equal(rp_trees_grow(&(struct rp_samples){.features = 1}, 40, 1, &trees, &err),
+    assert_int_equal(trees_grow(&(struct rp_samples){.features = 1}, 40, 1, &trees, &err),
                      -RP_BAD_INPUT);
 }
 
