@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct rp_err;
 
@@ -101,5 +102,14 @@ int rp_proc_interrupted(struct rp_err *err);
 
 /** Replaces this process; returns only on failure, with RP_USAGE. */
 int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err);
+
+/** Returns the time of the clock that nobody sets. */
+static inline int64_t rp_now_ns(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/monotonic_clock.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "base/units.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/monotonic_clock.h"
+#include "base/process.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/cli.h"

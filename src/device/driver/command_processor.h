@@ -26,7 +26,7 @@
 
 #include "arch/arch.h"
 #include "base/map.h"
-#include "base/monotonic_clock.h"
+#include "base/process.h"
 #include "base/vec.h"
 #include "device/driver/kfd_abi.h"
 #include "device/exec/dispatch.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "base/monotonic_clock.h"
+#include "base/process.h"
 #include "device/exec/code_cache.h"
 #include "device/exec/exec_settings.h"
 #include "device/exec/executor.h"
@@ -13,7 +13,6 @@
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/wave_state.h"
-#include "device/timing/thread_trace_rows.h"
 #include "device/timing/timing_counters.h"
 #include "device/timing/timing_engine.h"
 #include "device/timing/timing_model.h"

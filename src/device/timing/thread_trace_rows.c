@@ -2,7 +2,7 @@
  * does, it takes instructions of one compute unit of each engine, and begins and ends of waves of
  * all units.
  */
-#include "device/timing/thread_trace_rows.h"
+#include "device/timing/dispatch_timing.h"
 
 #include <errno.h>
 #include <stdlib.h>

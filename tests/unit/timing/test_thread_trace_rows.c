@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/timing/thread_trace_rows.h"
+#include "device/timing/dispatch_timing.h"
 
 static const struct rp_arch *mi300x(void)
 {
