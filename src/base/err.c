@@ -6,15 +6,35 @@
 #include <string.h>
 #include <sys/resource.h>
 
+static void __attribute__((format(printf, 3, 0)))
+set(struct rp_err *err, enum rp_code code, const char *fmt, va_list ap)
+{
+    if (!err)
+        return;
+    err->code = code;
+    err->has_remedy = false;
+    vsnprintf(err->text, sizeof err->text, fmt, ap);
+}
+
 int rp_fail(struct rp_err *err, enum rp_code code, const char *fmt, ...)
 {
-    if (err) {
-        va_list ap;
-        err->code = code;
-        va_start(ap, fmt);
-        vsnprintf(err->text, sizeof err->text, fmt, ap);
-        va_end(ap);
-    }
+    va_list ap;
+
+    va_start(ap, fmt);
+    set(err, code, fmt, ap);
+    va_end(ap);
+    return -(int)code;
+}
+
+int rp_fail_with_remedy(struct rp_err *err, enum rp_code code, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    set(err, code, fmt, ap);
+    va_end(ap);
+    if (err)
+        err->has_remedy = true;
     return -(int)code;
 }
 
@@ -52,21 +72,20 @@ static void append_file_limit(struct rp_err *err)
              "%s: files may have %" PRIu64 " bytes here (ulimit -f); raise that limit",
              strerror(EFBIG), (uint64_t)limit.rlim_cur);
     append(err, text);
+    err->has_remedy = true;
 }
 
 int rp_fail_errno(struct rp_err *err, enum rp_code code, int errno_value, const char *fmt, ...)
 {
-    if (err) {
-        va_list ap;
-        err->code = code;
-        va_start(ap, fmt);
-        vsnprintf(err->text, sizeof err->text, fmt, ap);
-        va_end(ap);
-        if (errno_value == EFBIG)
-            append_file_limit(err);
-        else
-            append(err, strerror(errno_value));
-    }
+    va_list ap;
+
+    va_start(ap, fmt);
+    set(err, code, fmt, ap);
+    va_end(ap);
+    if (err && errno_value == EFBIG)
+        append_file_limit(err);
+    else if (err)
+        append(err, strerror(errno_value));
     return -(int)code;
 }
 

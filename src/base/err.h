@@ -14,6 +14,7 @@
 #define RP_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /** These are the categories of errors. Their values are the exit codes of the command line
  * (docs/commands/rocm-perf.in). */
@@ -33,6 +34,7 @@ enum { RP_ERR_TEXT_BYTES = 1024 };
 struct rp_err {
     enum rp_code code;
     char text[RP_ERR_TEXT_BYTES];
+    bool has_remedy; /**< the text says what helps, so that nobody puts a guess before it */
 };
 
 #define RP_ERR_INIT                                                                                \
@@ -44,7 +46,12 @@ struct rp_err {
 int rp_fail(struct rp_err *err, enum rp_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Does what rp_fail does, and adds ": strerror(errno_value)" at the end. */
+/** Does what rp_fail does, with a message that says what helps. */
+int rp_fail_with_remedy(struct rp_err *err, enum rp_code code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Does what rp_fail does, and adds ": strerror(errno_value)" at the end. Of a file that is too
+ * large it says what helps. */
 int rp_fail_errno(struct rp_err *err, enum rp_code code, int errno_value, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

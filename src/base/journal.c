@@ -215,15 +215,38 @@ static const char *remedy(int why)
                                           : "fix that";
 }
 
-static int cannot_make(const char *path, struct rp_err *err)
+/** @param doing what failed, with errno: "make", "remove" */
+static int cannot_begin(const char *doing, const char *path, struct rp_err *err)
 {
-    return rp_fail(err, RP_ENVIRONMENT, "cannot make %s: %s: %s, or choose another -o", path,
-                   strerror(errno), remedy(errno));
+    return rp_fail_with_remedy(err, RP_ENVIRONMENT, "cannot %s %s: %s: %s, or choose another -o",
+                               doing, path, strerror(errno), remedy(errno));
+}
+
+/** The head is of a journal that was there before, and would say that the end of the new one is
+ * missing. */
+static int remove_head(const char *path, struct rp_err *err)
+{
+    rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, path);
+
+    if (!head)
+        return rp_out_of_memory(err);
+    return unlink(head) == 0 || errno == ENOENT ? 0 : cannot_begin("remove", head, err);
+}
+
+/** Makes what the journal needs beside its open file, and the names of both last. */
+static int settle(const char *path, struct rp_err *err)
+{
+    int rc = remove_head(path, err);
+
+    if (rc < 0)
+        return rc;
+    return rp_sync_folder_of(path) == 0 ? 0 : cannot_begin("make", path, err);
 }
 
 int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_APPEND, 0600);
+    int rc;
 
     if (fd < 0 && errno == EEXIST)
         fd = open_again(path);
@@ -232,17 +255,12 @@ int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *
                                          "%s is there already: --resume goes on with it; to begin "
                                          "anew, choose another -o or remove that folder",
                                          path)
-                               : cannot_make(path, err);
-    if (rp_sync_folder_of(path) != 0) {
-        cannot_make(path, err);
-        close(fd);
-        return -RP_ENVIRONMENT;
-    }
-    *ret = new_journal(path, fd);
-    if (*ret)
+                               : cannot_begin("make", path, err);
+    rc = settle(path, err);
+    if (rc == 0 && (*ret = new_journal(path, fd)))
         return 0;
     close(fd);
-    return rp_out_of_memory(err);
+    return rc < 0 ? rc : rp_out_of_memory(err);
 }
 
 /** A journal whose end is missing looks like one that was not finished, so PATH.head is compared
@@ -356,8 +374,9 @@ void rp_journal_close(struct rp_journal *journal)
 
 static int cannot_write(const char *path, struct rp_err *err)
 {
-    return rp_fail(err, RP_ENVIRONMENT, "cannot write %s: %s: %s, and go on with --resume", path,
-                   strerror(errno), remedy(errno));
+    return rp_fail_with_remedy(err, RP_ENVIRONMENT,
+                               "cannot write %s: %s: %s, and go on with --resume", path,
+                               strerror(errno), remedy(errno));
 }
 
 static int write_line(struct rp_journal *journal, const struct rp_buf *line, struct rp_err *err)

@@ -19,7 +19,7 @@ struct rp_journal;
 bool rp_journal_is_begun(const char *path);
 
 /** Creates a journal. An existing one begins anew if no session has gone further than its first
- * record.
+ * record. The head of one that was removed goes with it.
  * @return 0; RP_USAGE when it is begun; RP_ENVIRONMENT */
 int rp_journal_create(const char *path, struct rp_journal **ret, struct rp_err *err);
 

@@ -162,20 +162,29 @@ int rp_session_folder_make(const struct rp_session_folder *folder, const char *n
     return *ret ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);
 }
 
+/** Says whether that lock is the one that the session holds. Another folder of that name may have
+ * one, too. Where nobody can tell, it is. */
+static bool is_its_lock(const struct rp_session_folder *folder, const char *path)
+{
+    struct stat by_name, held;
+
+    if (fstat(folder->lock, &held) != 0)
+        return true;
+    if (stat(path, &by_name) != 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return by_name.st_dev == held.st_dev && by_name.st_ino == held.st_ino;
+}
+
 int rp_session_folder_check_place(const struct rp_session_folder *folder, struct rp_err *err)
 {
-    rp_autofree char *path = NULL;
-    struct stat st;
+    rp_autofree char *path = folder->lock < 0 ? NULL : rp_path_join(folder->path, "lock");
 
-    if (folder->lock < 0 || fstat(folder->lock, &st) != 0)
+    if (!path || is_its_lock(folder, path))
         return 0;
-    path = rp_path_join(folder->path, "lock");
-    if (st.st_nlink > 0 && (access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)))
-        return 0;
-    return rp_fail(err, RP_ENVIRONMENT,
-                   "-o: %s was removed or renamed meanwhile: put it back and give --resume, or "
-                   "begin anew without it",
-                   folder->path);
+    return rp_fail_with_remedy(err, RP_ENVIRONMENT,
+                               "-o: %s was removed or renamed meanwhile: put it back and give "
+                               "--resume, or begin anew without it",
+                               folder->path);
 }
 
 static int check_disk(const struct rp_session_folder *folder, struct rp_err *err)
@@ -189,10 +198,10 @@ static int check_disk(const struct rp_session_folder *folder, struct rp_err *err
     mib = (unsigned long long)disk.f_bavail * disk.f_frsize >> 20;
     return mib >= LEAST_MIB
                ? 0
-               : rp_fail(err, RP_ENVIRONMENT,
-                         "the disk of %s has %llu MiB left, which may be why: make space (%d MiB "
-                         "or more) and go on with --resume",
-                         folder->path, mib, LEAST_MIB);
+               : rp_fail_with_remedy(err, RP_ENVIRONMENT,
+                                     "the disk of %s has %llu MiB left, which may be why: make "
+                                     "space (%d MiB or more) and go on with --resume",
+                                     folder->path, mib, LEAST_MIB);
 }
 
 int rp_session_folder_check(const struct rp_session_folder *folder, struct rp_err *err)

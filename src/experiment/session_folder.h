@@ -58,7 +58,7 @@ int rp_session_folder_make(const struct rp_session_folder *folder, const char *n
                            struct rp_err *err);
 
 /** What is written to a folder that is gone is lost. It accepts a folder that was never claimed.
- * @return 0; RP_ENVIRONMENT: it was removed or renamed */
+ * @return 0; RP_ENVIRONMENT: it was removed or renamed, and another one may have its name */
 int rp_session_folder_check_place(const struct rp_session_folder *folder, struct rp_err *err);
 
 /**

@@ -304,17 +304,16 @@ void rp_session_result_free(struct rp_session_result *result)
 }
 
 /** A failure may be due to a full disk, whatever its message says, because compilers and programs
- * are many. */
+ * are many. One that knows what helps is no guess. */
 static int explain(const struct rp_session *s, int rc, struct rp_err *err)
 {
     const struct rp_err failed = *err;
     struct rp_err full = RP_ERR_INIT;
 
-    if (!s->journal || rc == -RP_INTERRUPTED || rc == -RP_USAGE ||
-        rp_session_folder_check(&s->folder, &full) == 0 || strstr(err->text, full.text) ||
-        strstr(err->text, "make space"))
+    if (!s->journal || rc == -RP_INTERRUPTED || rc == -RP_USAGE || err->has_remedy ||
+        rp_session_folder_check(&s->folder, &full) == 0)
         return rc;
-    return rp_fail(err, RP_ENVIRONMENT, "%s: %s", full.text, failed.text);
+    return rp_fail_with_remedy(err, RP_ENVIRONMENT, "%s: %s", full.text, failed.text);
 }
 
 /** Says why there were no more rounds. */

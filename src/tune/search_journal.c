@@ -533,8 +533,8 @@ static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_er
     /* The inner clock knows nothing of what was before. */
     answer->at_ms = fmax(answer->at_ms, r->now_ms);
     rc = rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
-    if (rc < 0)
-        rp_session_folder_check(r->folder, err);
+    if (rc < 0) /* The journal says itself what helps, where its folder is there. */
+        rp_session_folder_check_place(r->folder, err);
     return rc;
 }
 

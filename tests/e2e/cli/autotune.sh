@@ -255,6 +255,12 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; then
     mount -o remount,size=200m small
     expect 0 on_small --budget-evals 2 --resume
     ! grep -q 'No space' small/search/journal.jsonl || fail 'a full disk is remembered'
+    # A journal that cannot be written says why, on a disk that has little left, too.
+    mount -o remount,size=40m small
+    limited() { (ulimit -f 8; trap '' XFSZ; rocm-perf autotune --simulate "$SOURCE/tests/data/tune/made.json" "$@"); }
+    expect 4 limited --budget-evals 20 -o small/limited
+    says err 'journal.jsonl: File too large: allow larger files (ulimit -f), and go on with --resume'
+    ! grep -q 'MiB left' err || fail 'a guess in place of what is known'
     umount small
     trap 'rm -rf "$SCRATCH"' EXIT
 fi

@@ -274,7 +274,7 @@ static void text_is(const char *bytes, size_t count, const char *expected)
 static void a_missing_end_is_found_by_the_head(void **state)
 {
     rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, test_path);
-    rp_autofree char *whole = NULL;
+    rp_autofree char *whole = NULL, *of_whole = NULL;
     struct rp_err err = RP_ERR_INIT;
     struct rp_journal *journal;
     uint64_t cut;
@@ -283,6 +283,7 @@ static void a_missing_end_is_found_by_the_head(void **state)
     add_three();
     journal = resumed(&cut);
     assert_int_equal(rp_journal_write_head(journal, &err), 0);
+    of_whole = rp_read_text(head, 1 << 10);
     rp_journal_close(journal);
     journal = resumed(&cut); /* one more than the head knows */
     assert_int_equal(rp_journal_add(journal, "more", "", json_object(), &err), 0);
@@ -301,12 +302,16 @@ static void a_missing_end_is_found_by_the_head(void **state)
         assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
         assert_non_null(strstr(err.text, "its end is missing: restore it from a copy"));
     }
-    /* Another journal, whole in itself. */
-    unlink(test_path);
+    /* A head is not of a journal that is begun without the old one. */
+    assert_int_equal(unlink(test_path), 0);
     assert_int_equal(rp_journal_create(test_path, &journal, &err), 0);
+    assert_false(rp_path_exists(head));
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(rp_journal_add(journal, "other", NULL, json_object(), &err), 0);
     rp_journal_close(journal);
+    rp_journal_close(resumed(&cut));
+    /* Another journal, whole in itself. */
+    assert_int_equal(rp_write_file(head, of_whole, strlen(of_whole), &err), 0);
     assert_int_equal(rp_journal_resume(test_path, &journal, &cut, &err), -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, "record 3 is not the one"));
     assert_non_null(strstr(err.text, "or begin anew with another -o"));
@@ -341,6 +346,7 @@ static void who_may_read_it(void **state)
 static void what_cannot_be_written(void **state)
 {
     rp_autofree char *path = rp_path_join(scratch_dir, "missing/journal.jsonl");
+    rp_autofree char *head = rp_format("%s" RP_JOURNAL_HEAD, test_path);
     struct rp_err err = RP_ERR_INIT;
     struct rp_journal *journal;
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -354,7 +360,13 @@ static void what_cannot_be_written(void **state)
     assert_int_equal(rp_journal_add(journal, "k", NULL, json_object(), &err), -RP_ENVIRONMENT);
     assert_non_null(
         strstr(err.text, "No space left on device: make space, and go on with --resume"));
+    assert_true(err.has_remedy);
     rp_journal_close(journal);
+    /* A head that cannot be removed. */
+    assert_int_equal(unlink(test_path), 0);
+    assert_int_equal(mkdir(head, 0700), 0);
+    assert_int_equal(rp_journal_create(test_path, &journal, &err), -RP_ENVIRONMENT);
+    assert_non_null(strstr(err.text, "journal.jsonl.head: Is a directory: fix that, or choose"));
 }
 
 /* json_pack has made nothing of it: that is no end of memory. */

@@ -136,6 +136,10 @@ static void a_folder_that_is_gone(void **state)
     assert_int_equal(rp_session_folder_check_place(&folder, &err), 0);
     assert_int_equal(rename(path, aside), 0);
     assert_int_equal(rp_session_folder_check_place(&folder, &err), -RP_ENVIRONMENT);
+    /* Another one in its place has a lock of its own. */
+    assert_int_equal(use(path, false, 1, &err), 0);
+    assert_int_equal(rp_session_folder_check_place(&folder, &err), -RP_ENVIRONMENT);
+    rp_remove_tree(path);
     assert_int_equal(rename(aside, path), 0);
     assert_int_equal(rp_session_folder_check_place(&folder, &err), 0);
     rp_remove_tree(path);
