@@ -10,6 +10,7 @@
 #include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/units.h"
 #include "base/work_progress.h"
 
 /* Holds the values of a row that a clip belongs to. */
@@ -696,7 +697,7 @@ static int refuse_empty(struct rp_store *const *stores, size_t count,
         snprintf(others, sizeof others, " and %zu more", count - 1);
     if (left_out)
         snprintf(rows, sizeof rows, " (%" PRIu64 " row%s without a usable time)", left_out,
-                 left_out == 1 ? "" : "s");
+                 rp_plural(left_out));
     return rp_fail(
         err, RP_BAD_INPUT,
         "%s%s %s neither kernels, copies nor HIP calls%s. Record a program that starts "

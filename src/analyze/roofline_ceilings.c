@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "trace/csv_read.h"
 
 /* roofline.csv of rocprof-compute has one row for each GPU, with what its benchmarks reached in
@@ -514,12 +515,11 @@ static bool note_part(struct rp_roofline *r, const struct rp_roofline_device *d)
                             "GPU %" PRId64 " is one of %u partitions: its ceilings are those of %u"
                             " CUs on %u XCD%s, that of HBM is 1/%u of the GPU's",
                             d->id, d->parts, d->compute_units, d->xcc_count,
-                            d->xcc_count == 1 ? "" : "s", d->memory_parts);
+                            rp_plural(d->xcc_count), d->memory_parts);
     return rp_roof_note(r,
                         "GPU %" PRId64 " is one of %u partitions: its ceilings are those of %u CUs"
                         " on %u XCD%s; that of HBM is the GPU's, which the partitions share",
-                        d->id, d->parts, d->compute_units, d->xcc_count,
-                        d->xcc_count == 1 ? "" : "s");
+                        d->id, d->parts, d->compute_units, d->xcc_count, rp_plural(d->xcc_count));
 }
 
 /* Notes rates above what a benchmark reached, or more FLOPs than the units can do. */
@@ -569,7 +569,7 @@ static const char *more_kernels(size_t count, char room[40])
 {
     room[0] = '\0';
     if (count > 1)
-        snprintf(room, 40, ", and %zu more kernel%s", count - 1, count == 2 ? "" : "s");
+        snprintf(room, 40, ", and %zu more kernel%s", count - 1, rp_plural(count - 1));
     return room;
 }
 

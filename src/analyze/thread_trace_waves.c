@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "trace/rocpd.h"
 
 bool rp_att_problem(struct rp_thread_trace *trace, bool damage, const char *file, const char *fmt,
@@ -295,7 +296,7 @@ static bool check_sums(const struct rp_att_build *build)
 static bool cut(struct rp_thread_trace *t, uint64_t waves, const char *how)
 {
     return !waves || rp_att_problem(t, false, "filenames.json", "%" PRIu64 " wave%s %s", waves,
-                                    waves == 1 ? "" : "s", how);
+                                    rp_plural(waves), how);
 }
 
 /* The texts fit a line of the terminal. */

@@ -1,13 +1,13 @@
 #include "base/map.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include <stdbool.h>
-#include <string.h>
 
 /* --- keys of bytes ------------------------------------------------------------------------- */
 

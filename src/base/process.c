@@ -15,7 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -240,19 +239,11 @@ static const int64_t GRACE_NS = (int64_t)5 * NS_PER_S;
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 
-static int64_t monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
-
 /* A second request after a while is meant. Signals that come together are one request. */
 static void forward_signal(int signo)
 {
     int saved = errno;
-    int64_t now_ns = monotonic_ns();
+    int64_t now_ns = rp_now_ns();
     bool again = interrupted_by && now_ns - interrupted_at_ns >= NS_PER_S;
 
     if (!interrupted_by)
@@ -384,7 +375,7 @@ static bool has_ended_until(int pidfd, int64_t until_ns)
     struct pollfd fd = {.fd = pidfd, .events = POLLIN};
 
     for (;;) {
-        int64_t left_ms = (until_ns - monotonic_ns()) / (NS_PER_S / 1000);
+        int64_t left_ms = (until_ns - rp_now_ns()) / (NS_PER_S / 1000);
         int got = poll(&fd, 1, left_ms < 0 ? 0 : left_ms < INT_MAX ? (int)left_ms : INT_MAX);
 
         if (got > 0)
@@ -409,7 +400,7 @@ static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begi
     const int64_t until_ns = proc->timeout_ns ? begin_ns + proc->timeout_ns : INT64_MAX;
 
     for (;;) {
-        const int64_t look_ns = monotonic_ns() + LOOK_NS;
+        const int64_t look_ns = rp_now_ns() + LOOK_NS;
 
         if ((!most_resident_bytes && !proc->waiting) || look_ns >= until_ns)
             return has_ended_until(pidfd, until_ns);
@@ -436,9 +427,9 @@ static bool end_after(const struct rp_proc *proc, const struct rp_orphans *adopt
         return false;
     if (!*ret_over) { /* Otherwise the machine has no memory left, and so no time for grace. */
         kill(signal_target, SIGTERM);
-        killed_at_ns = monotonic_ns() + GRACE_NS;
+        killed_at_ns = rp_now_ns() + GRACE_NS;
         has_ended_until(pidfd, killed_at_ns);
-        while (orphans_signal(adopted, child, 0) > 0 && monotonic_ns() < killed_at_ns)
+        while (orphans_signal(adopted, child, 0) > 0 && rp_now_ns() < killed_at_ns)
             pause_ms(10);
     }
     /* This also kills the rest of its group, because the process is not reaped yet. */
@@ -466,7 +457,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
                      struct rp_proc_end *ret, struct rp_err *err)
 {
     int report[2], exec_errno = 0;
-    int64_t begin_ns = monotonic_ns();
+    int64_t begin_ns = rp_now_ns();
     /* A terminal sends Ctrl-C to all of us, and only its foreground group may read from it. Without
      * one the signal comes to this process alone, and must reach what a script has started, too. */
     bool own_group = proc->limits || !isatty(STDIN_FILENO);
@@ -497,7 +488,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
     close(report[0]);
     wait_for(proc, adopted, child, begin_ns, ret);
     signal_target = 0;
-    ret->wall_ns = monotonic_ns() - begin_ns;
+    ret->wall_ns = rp_now_ns() - begin_ns;
     if (got == (ssize_t)sizeof exec_errno)
         return exec_failure(err, proc->path, exec_errno);
     return 0;

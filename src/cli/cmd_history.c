@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -305,7 +306,7 @@ static int remove_results(const struct history_request *request, char **words, s
     }
     rc = rp_history_remove(request->args->db, ids, kept, err);
     if (rc == 0)
-        rp_buf_printf(text, "%zu result%s removed\n", kept, kept == 1 ? "" : "s");
+        rp_buf_printf(text, "%zu result%s removed\n", kept, rp_plural(kept));
     return rc;
 }
 

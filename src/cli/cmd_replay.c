@@ -284,7 +284,7 @@ static int keep(const char *folder, const json_t *result, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_CHECK_FILE);
     rp_autofree char *text = json_dumps(result, JSON_INDENT(2));
-    rp_autofree char *line = text ? rp_format("%s\n", text) : NULL;
+    rp_autofree char *line = rp_format("%s\n", text);
 
     if (rp_write_private_file(path, line, strlen(line), err) < 0)
         return -(int)err->code;

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "cli/profile_session.h"
 #include "library/library.h"
 #include "report/report.h"
@@ -340,7 +341,7 @@ static void note_clipped(const struct rp_inputs *in, struct rp_store *const *sto
     }
     if (clipped)
         rp_note(&in->notes, "%zu end%s in %s cannot be: clipped (analyze says by how much)",
-                clipped, clipped == 1 ? "" : "s", path);
+                clipped, rp_plural(clipped), path);
 }
 
 static int read_runs(const struct rp_inputs *in, const char *path, struct rp_versus_side *ret,

@@ -227,11 +227,11 @@ char *rp_word_absolute_path(const char *directory, const char *word)
     rp_autofree char *here = word[0] == '/' || directory ? NULL : getcwd(NULL, 0);
     const char *folder = directory ? directory : here ? here : ".";
     rp_autofree char *joined = word[0] == '/' ? rp_strdup(word) : rp_path_join(folder, word);
-    rp_autofree char *real = joined ? realpath(joined, NULL) : NULL;
+    rp_autofree char *real = realpath(joined, NULL);
     rp_autofree char *parent = NULL;
     const char *name;
 
-    if (real || !joined)
+    if (real)
         return rp_steal(real);
     /* A file that is not there yet is named by its folder. */
     name = rp_base_name(joined);
@@ -390,7 +390,7 @@ static const char *text_of(const json_t *entry, const char *key)
 static bool is_file(const char *directory, const char *name, const char *file)
 {
     rp_autofree char *joined = name[0] == '/' ? rp_strdup(name) : rp_path_join(directory, name);
-    rp_autofree char *real = joined ? realpath(joined, NULL) : NULL;
+    rp_autofree char *real = realpath(joined, NULL);
 
     return real && strcmp(real, file) == 0;
 }

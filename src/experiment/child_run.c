@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -234,14 +233,6 @@ enum {
     REPLAY_S = 3600
 };
 
-int64_t rp_monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (int64_t)ts.tv_sec * SECOND + ts.tv_nsec;
-}
-
 static bool by_original(const struct rp_run_deadline *p, enum rp_run_kind what)
 {
     return what == RP_RUN_KIND_CANDIDATE && p->longest_ns > 0 &&
@@ -268,7 +259,7 @@ static int64_t usual_limit(const struct rp_run_deadline *p, enum rp_run_kind wha
 int64_t rp_run_deadline_left_ns(struct rp_run_deadline *patience, enum rp_run_kind what)
 {
     const int64_t limit_ns = usual_limit(patience, what);
-    const int64_t left_ns = patience->end_ns ? patience->end_ns - rp_monotonic_ns() : limit_ns;
+    const int64_t left_ns = patience->end_ns ? patience->end_ns - rp_now_ns() : limit_ns;
 
     patience->by_budget = left_ns < limit_ns;
     return left_ns >= limit_ns ? limit_ns : left_ns > 0 ? left_ns : 1;

@@ -79,7 +79,7 @@ enum rp_run_kind {
 
 struct rp_run_deadline {
     int64_t timeout_ns; /**< --timeout: of each run of the program; 0: not said */
-    int64_t end_ns;     /**< of --budget, on CLOCK_MONOTONIC; 0: none */
+    int64_t end_ns;     /**< of --budget, as rp_now_ns counts; 0: none */
     int64_t longest_ns; /**< that RP_RUN_KIND_ORIGINAL took; 0: not known */
     bool modelled;      /**< times are: how long a run takes is a matter of this machine only */
     bool by_budget; /**< what the last rp_run_deadline_left_ns said is what the budget has left */
@@ -87,9 +87,6 @@ struct rp_run_deadline {
     void (*waiting)(void *context, int64_t elapsed_ns); /**< while a child runs; may be NULL */
     void *context;
 };
-
-/** Reads CLOCK_MONOTONIC. */
-int64_t rp_monotonic_ns(void);
 
 /** @return how long a run that begins now may take, at least 1 ns */
 int64_t rp_run_deadline_left_ns(struct rp_run_deadline *patience, enum rp_run_kind what);

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "base/vec.h"

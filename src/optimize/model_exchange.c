@@ -11,7 +11,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -116,14 +115,6 @@ struct receiving {
     struct rp_err err;
 };
 
-static int64_t monotonic_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * NS_PER_S + ts.tv_nsec;
-}
-
 static void cleanup_easy(CURL **slot)
 {
     curl_easy_cleanup(*slot);
@@ -193,7 +184,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     struct receiving *r = context;
 
     count *= size;
-    r->last_ns = monotonic_ns();
+    r->last_ns = rp_now_ns();
     r->exchange->received_bytes += count;
     if (r->kind == UNDECIDED)
         r->kind = kind_of_body(r->easy, bytes, count);
@@ -214,7 +205,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
 
     (void)bytes;
     count *= size;
-    r->last_ns = monotonic_ns();
+    r->last_ns = rp_now_ns();
     r->header_bytes += count;
     if (r->header_bytes <= MAX_HEADER_BYTES)
         return count;
@@ -335,7 +326,7 @@ static void set_request(CURL *easy, const struct rp_llm_settings *s, const char 
 static int check_time(const struct rp_llm_settings *s, const struct receiving *r, int64_t begin_ns,
                       struct rp_err *err)
 {
-    int64_t now_ns = monotonic_ns();
+    int64_t now_ns = rp_now_ns();
 
     if (rp_proc_interrupted(err) < 0)
         return -(int)err->code;
@@ -355,7 +346,7 @@ static int check_time(const struct rp_llm_settings *s, const struct receiving *r
 static int drive(CURLM *multi, const struct rp_llm_settings *s, struct receiving *r,
                  CURLcode *ret_result, struct rp_err *err)
 {
-    int64_t begin_ns = monotonic_ns();
+    int64_t begin_ns = rp_now_ns();
     curl_off_t sent = 0;
     int running = 1, left;
 
@@ -373,7 +364,7 @@ static int drive(CURLM *multi, const struct rp_llm_settings *s, struct receiving
             return rp_fail(err, RP_ENVIRONMENT, "HTTP: %s", curl_multi_strerror(rc));
         curl_easy_getinfo(r->easy, CURLINFO_SIZE_UPLOAD_T, &sent_now);
         if (sent_now != sent)
-            r->last_ns = monotonic_ns();
+            r->last_ns = rp_now_ns();
         sent = sent_now;
         if (check_wire(r, err) < 0 || check_time(s, r, begin_ns, err) < 0)
             return -(int)err->code;

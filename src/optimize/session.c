@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/process.h"
 #include "experiment/build_command.h"
 #include "experiment/child_run.h"
 #include "experiment/session_folder.h"
@@ -377,7 +378,7 @@ int rp_session_run(const struct rp_session_options *options, struct rp_session_r
                                                                 .note = options->progress,
                                                                 .context = options->context,
                                                                 .lock = -1},
-                                                     .begin_ns = rp_monotonic_ns()};
+                                                     .begin_ns = rp_now_ns()};
     int rc = begin(&s, err);
 
     *ret = (struct rp_session_result){0};

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/journal.h"
 #include "base/path.h"
+#include "base/process.h"
 #include "base/sha256.h"
 #include "experiment/build_command.h"
 #include "experiment/child_run.h"
@@ -599,7 +600,7 @@ void rp_session_message(const struct rp_session *s, const char *fmt, ...)
 
 bool rp_session_may_begin(struct rp_session *s, const char *kind, const char *key)
 {
-    if (s->o->budget_s <= 0 || (double)(rp_monotonic_ns() - s->begin_ns) < s->o->budget_s * 1e9 ||
+    if (s->o->budget_s <= 0 || (double)(rp_now_ns() - s->begin_ns) < s->o->budget_s * 1e9 ||
         rp_journal_find(s->journal, kind, key))
         return true;
     s->budget_over = true;

@@ -319,8 +319,8 @@ static void put_head(const struct rp_page *page, const struct rp_versus_side *si
     const char *name = gpu && gpu->product ? gpu->product : gpu ? gpu->architecture : NULL;
 
     rp_page_line(page, RP_INK_PLAIN, 0, "%s %s (%zu run%s%s%s%s)", label, side->path,
-                 side->runs.count, side->runs.count == 1 ? "" : "s", name ? ", " : "",
-                 name ? name : "", side->incomplete ? ", INCOMPLETE" : "");
+                 side->runs.count, rp_plural(side->runs.count), name ? ", " : "", name ? name : "",
+                 side->incomplete ? ", INCOMPLETE" : "");
 }
 
 static void put_failed(const struct rp_page *page, const struct rp_versus_side *side)

@@ -287,7 +287,7 @@ static void put_kernels(const struct rp_page *page, const struct rp_history_resu
         rp_page_named(page, r->times[i].runtime_internal ? RP_INK_DIM : RP_INK_PLAIN, 6,
                       r->times[i].kernel ? r->times[i].kernel : "all kernels",
                       "%12s %s  %zu run%s  ", rp_unit_number(unit, median_ns(&r->times[i])).text,
-                      unit.name, r->times[i].run_count, r->times[i].run_count == 1 ? "" : "s");
+                      unit.name, r->times[i].run_count, rp_plural(r->times[i].run_count));
 }
 
 /* @param unit of the times of all results */
@@ -418,15 +418,15 @@ static void history_term_put_series(const struct rp_page *page, const struct rp_
                                     struct rp_unit unit)
 {
     rp_page_named(page, ink_of(s->state), 2, s->kernel ? s->kernel : "all kernels",
-                  "%-9s %12s %s %4zu result%s  ", rp_series_state_names[s->state],
+                  "%-9s %12s %s %4zu result%-1s  ", rp_series_state_names[s->state],
                   rp_unit_number(unit, newest_ns(s)).text, unit.name, s->point_count,
-                  s->point_count == 1 ? " " : "s");
+                  rp_plural(s->point_count));
     for (size_t i = 0; i < s->change_count; i++)
         history_term_put_change(page, s, &s->changes[i]);
     if (s->inexact)
         rp_page_line(page, RP_INK_YELLOW, 12,
                      "the runs of %zu modelled result%s differ: no change begins with one",
-                     s->inexact, s->inexact == 1 ? "" : "s");
+                     s->inexact, rp_plural(s->inexact));
     if (s->state == RP_SERIES_UNDECIDED)
         put_undecided(page, s);
 }

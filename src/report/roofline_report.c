@@ -657,7 +657,7 @@ static void analysis_term_put_traced(const struct rp_page *page, const struct rp
         rp_buf_printf(&text, ", %" PRIu64 " damaged and left out", t->damaged);
     if (text.len)
         rp_page_line(page, RP_INK_YELLOW, 6, "%" PRIu64 " thread trace%s%s", t->used + t->damaged,
-                     t->used + t->damaged == 1 ? "" : "s", rp_buf_text(&text));
+                     rp_plural(t->used + t->damaged), rp_buf_text(&text));
 }
 
 static void analysis_term_put_kernel(const struct rp_page *page,

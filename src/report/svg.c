@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "report/report.h"
 
@@ -448,7 +449,7 @@ static void put_not_drawn(struct rp_buf *buf, const struct panel *p)
     if (hidden == 0)
         return;
     rp_buf_printf(&text, "%zu kernel%s without time, FLOPs or bytes that are known: not drawn",
-                  hidden, hidden == 1 ? "" : "s");
+                  hidden, rp_plural(hidden));
     svg_text(buf,
              (struct svg_text){.x = LEFT + 14,
                                .y = p->top + PLOT_HEIGHT + PANEL_BOTTOM + 4 +

@@ -91,8 +91,7 @@ static int read_import(struct autotune *a, struct rp_err *err)
         rp_format("%s has %zu configuration%s of this space; the fastest %zu of them %s run first",
                   a->o->import, a->imported.known, rp_plural(a->imported.known),
                   a->imported.fastest_count, a->imported.fastest_count == 1 ? "is" : "are");
-    if (line)
-        note(a, line);
+    note(a, line);
     return 0;
 }
 

@@ -94,7 +94,7 @@ static bool add_first(const struct rp_search_options *search, json_t *to)
     json_t *list = json_array();
 
     for (size_t i = 0; i < search->first_count; i++)
-        if (!list || json_array_append_new(list, json_integer(search->first[i])) < 0)
+        if (json_array_append_new(list, json_integer(search->first[i])) < 0)
             break;
     return json_object_set_new(to, "first", list) == 0 &&
            json_array_size(list) == search->first_count;
@@ -424,8 +424,7 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
     struct remembered *r = state;
     struct pending *to = find_pending(r, 0);
     rp_autofree char *config = rp_space_key(r->space, job->config);
-    rp_autofree char *asked =
-        config ? question(purposes[job->purpose], job->contest, config) : NULL;
+    rp_autofree char *asked = question(purposes[job->purpose], job->contest, config);
 
     if (!to)
         return rp_fail(err, RP_ENVIRONMENT, "more jobs than workers");
