@@ -212,18 +212,26 @@ static char *text_of_name(const char *name)
     return rp_buf_steal(&text);
 }
 
+/* Counts the bytes of a text of text_of_name up to the next character of the name: of \xNN, of two
+ * backslashes, or of a character. */
+static size_t step_of_text(const char *text, size_t bytes)
+{
+    if (*text == '\\')
+        return text[1] == 'x' ? sizeof "\\xNN" - 1 : 2;
+    return rp_utf8_length(text, bytes);
+}
+
 /* A name of a file has at most 255 bytes. Of a longer one the end is kept, which says what language
- * it is; the number before it keeps two of them apart. */
+ * it is; the number before it keeps two of them apart.
+ * @param path of text_of_name */
 static char *name_of_copy(const char *path, size_t number)
 {
     enum { MOST_BYTES = 200 };
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const size_t bytes = strlen(name);
+    const char *end = name + strlen(name);
 
-    if (bytes > MOST_BYTES)
-        name += bytes - MOST_BYTES;
-    while (rp_utf8_length(name, strlen(name)) == 0 && *name) /* in the middle of a character */
-        name++;
+    while (end - name > MOST_BYTES)
+        name += step_of_text(name, (size_t)(end - name));
     return rp_format("source_%zu_%s", number, name);
 }
 

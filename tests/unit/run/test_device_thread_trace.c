@@ -369,6 +369,28 @@ static void long_names_are_cut(void **state)
     check_copies(rows, 2);
 }
 
+/* A name is longer where it is written: the last 200 bytes would begin within the form of its
+ * odd byte (a cut before NN would leave a name that never was), or of its backslash. */
+static void cuts_leave_forms_whole(void **state)
+{
+    char names[3][256], texts[3][256], copies[3][256], end[200];
+    struct source_row rows[3];
+
+    (void)state;
+    memset(end, 'x', sizeof end - 1);
+    strcpy(end + sizeof end - 5, ".hip");
+    for (int i = 0; i < 3; i++) { /* 199, 198 and 197 bytes behind it, each with its number */
+        const char *kept = end + i, *const odd[] = {"\\", "\xff", "\xff"};
+        const char *const written[] = {"\\\\", "\\xff", "\\xff"};
+
+        snprintf(names[i], sizeof names[i], "%d%s%s", i, odd[i], kept);
+        snprintf(texts[i], sizeof texts[i], "%d%s%s", i, written[i], kept);
+        snprintf(copies[i], sizeof copies[i], "source_%d_%s", i, kept);
+        rows[i] = (struct source_row){names[i], texts[i], copies[i]};
+    }
+    check_copies(rows, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +404,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_said_is_refused),
         cmocka_unit_test(different_names_stay_different),
         cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(cuts_leave_forms_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
