@@ -74,8 +74,7 @@ struct rp_versus_side {
     struct rp_quantity metrics[RP_COMPARE_METRICS]; /**< of the whole */
     struct rp_versus_kernel *kernels;               /**< user kernels first, each by falling time */
     size_t kernel_count;
-    uint32_t
-        *slots; /**< of kernels by name; NULL: they were not added by rp_versus_side_add_kernel */
+    uint32_t *slots; /**< of kernels by name; NULL: the kernels were not added one by one */
     size_t slot_count;
     char *command, *rocm_version, *tracer; /**< NULL: not known */
     bool incomplete;                       /**< something was lost */

@@ -356,7 +356,8 @@ typedef const char *(*rp_name_of)(const void *list, size_t at);
 
 /** @return false: memory has ended */
 bool rp_name_index_make(struct rp_name_index *ret, const void *list, size_t count, rp_name_of name);
-/** Finds the places of those that rp_same_kernel calls the same, in ascending order. */
+/** Finds the places of names that are equal as far as rp_kernel_name_length counts, in ascending
+ * order. */
 const struct rp_indexed_name *rp_name_index_find(const struct rp_name_index *index,
                                                  const char *name, size_t *ret_count);
 void rp_name_index_free(struct rp_name_index *index);

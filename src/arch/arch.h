@@ -249,11 +249,10 @@ extern const struct rp_counter_block rp_counter_blocks_gfx9[], rp_counter_blocks
 
 #define RP_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* These hardware counters the software device has, and arch/hardware_counters.def says why it has
- * no others.
- */
+/* The software device has these hardware counters; arch/hardware_counters.def says why it has no
+ * others. */
 
-/** Those it has: indices of values. */
+/** They are indices of values. */
 enum rp_device_counter {
 #define COUNTER(name, block, kind, text) RP_COUNTER_##name,
 #define NO_COUNTER(name, block, why)

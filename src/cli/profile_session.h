@@ -21,7 +21,7 @@
 
 struct rp_run;
 
-/** Release it with rp_profile_session_free. */
+/** cmd_profile.c makes and releases it. */
 struct rp_profile_session {
     struct rp_environment env;
     struct rp_run_options run;      /**< resolved; of all runs but the first it counts nothing */

@@ -37,7 +37,7 @@ struct rp_code_object_function {
     uint64_t address, bytes;
 };
 
-/** Holds what rp_code_functions_read finds. Free it with rp_code_object_functions_free. */
+/** Holds what rp_code_functions_read finds, with copies of the names. */
 struct rp_code_object_functions {
     struct rp_code_object_function *at;
     size_t count;

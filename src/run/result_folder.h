@@ -32,7 +32,7 @@ struct rp_result_folder {
  * above and is not of our making) */
 int rp_result_folder_open(const char *path, struct rp_result_folder *ret, struct rp_err *err);
 
-/** Moves the new result into place and removes the one before; see rp_result_commit. A result that
+/** Moves the new result into place and removes the one before. A result that
  * cannot be moved goes to DIR/failed/. */
 int rp_result_folder_commit(struct rp_result_folder *dir, struct rp_err *err);
 

@@ -19,12 +19,9 @@
 struct rp_err;
 struct rp_thread_trace_options;
 
-/* How a program runs: on which device, with which model of time, and what the injected
- *        libraries are told. What no option says comes from the variables ROCM_PERF_*; all of it
- *        becomes variables of the program once, when that starts.
- */
-
-/* This section makes the command line of rocprofv3 for one run of the program. */
+/* How a program runs: on which device, with which model of time, and what the injected libraries
+ * are told. What no option says comes from the variables ROCM_PERF_*; all of it becomes variables
+ * of the program once, when that starts. */
 
 /** The values are as the user wrote them; NULL stands for rocprofv3's default. */
 struct rp_thread_trace_options {
@@ -115,12 +112,10 @@ int rp_device_identify(const struct rp_environment *env, const struct rp_run_opt
 /** Accepts zeros. */
 void rp_device_identity_free(struct rp_device_identity *identity);
 
-/** Returns "AMD Instinct MI300X (software device, gfx942, 304 CUs)", which the caller frees. NULL
- * means that memory has ended. */
+/** Returns "AMD Instinct MI300X (software device, gfx942, 304 CUs)", which the caller frees. */
 char *rp_device_identity_gpu(const struct rp_device_identity *identity);
 
-/** Returns "fast (version 2)", or "" on a GPU; the caller frees it. NULL means that memory has
- * ended. */
+/** Returns "fast (version 2)", or "" on a GPU; the caller frees it. */
 char *rp_device_identity_timing(const struct rp_device_identity *identity);
 
 /** Holds variables for a program. Release it with rp_run_env_free. */

@@ -59,7 +59,7 @@ struct rp_hip_operation {
     bool resets;         /**< destroys all streams of the device */
     bool launches_graph; /**< the first argument is the graph */
     bool destroys_graph;
-    uint8_t launch_at; /**< rp_hip_launch_at: not 0 when it launches kernels */
+    uint8_t launch_at; /**< place in hip_launches.def plus 1, 0 = launches no kernels */
 };
 
 /* Streams and graphs are taken apart only when the runtime has nothing left to report of
@@ -93,6 +93,10 @@ struct rp_hip {
     int (*peek_error)(void);
     struct rp_hip_sync_calls quiet;
     struct rp_hip_launch_calls launch_calls;
+    /** hipRegisterTracerCallback. HIP asks the tracer at the begin of each operation, with a struct
+     * rp_hip_trace_data as @p report. 0 means that the call must be reported through its enter and
+     * exit, which the tracer has set; -1 means that this operation is not reported. NULL instead of
+     * a tracer ends it. */
     void (*enlist)(int (*tracer)(int domain, uint32_t operation, void *report));
     struct rp_hip_operation operations[RP_HIP_OPERATIONS];
 };

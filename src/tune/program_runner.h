@@ -48,7 +48,7 @@ struct rp_program_runner_options {
 int rp_program_runner_check(const struct rp_program_runner_options *options, struct rp_err *err);
 
 /** Checks that workers on this machine will have their device, before anything is made for them.
- * @return 0; RP_ENVIRONMENT */
+ * @return 0; RP_USAGE; RP_ENVIRONMENT */
 int rp_program_runner_check_device(const struct rp_program_runner_options *options,
                                    struct rp_err *err);
 

@@ -60,7 +60,7 @@ struct rp_tree_node {
     double value;          /**< of a leaf: the samples' mean */
 };
 
-/** Release it with rp_trees_free. */
+/** It owns its arrays. */
 struct rp_trees {
     struct rp_tree_node *nodes;
     uint32_t *roots;

@@ -38,8 +38,8 @@ struct rp_worker_hello {
 struct rp_tune_pool_options {
     struct rp_run_options run; /**< of programs, as far as options say it; workers are told so */
     const struct rp_launcher *launcher; /**< NULL: local */
-    /** Each worker runs this, NULL-terminated: {rocm-perf, "autotune", "--worker", "--device",
-     * "gpu"}. */
+    /** Each worker runs this, NULL-terminated: {rocm-perf, "autotune", "--worker", "--quiet",
+     * "--device", "gpu"}. */
     const char *const *worker;
     /** local starts one worker for each, with it as ROCR_VISIBLE_DEVICES. The list is
      * NULL-terminated. With NULL it starts `workers` of them, which see all that there is (the

@@ -21,19 +21,7 @@
 #include "device/isa/wave_state.h"
 #include "device/timing/timing_model.h"
 
-/* Parts of the store that are used densely get large host pages.
- *
- * The store is sparse: the host gives a page when it is first touched, 4 KiB at a time, and that
- * costs several times what filling the page does. Large pages for the whole store would take memory
- * that nobody uses. So the first use of each large page's worth of a mapping (a chunk) is noticed.
- *
- * As long as all that was allocated would fit into a part of the host's memory, the chunk becomes
- * one large page then. Otherwise it does when its neighbour was filled before it, and every
- * sixteenth chunk is left to small pages, to see whether it fills, too: a program that touches
- * little of many chunks takes at most sixteen times its memory.
- *
- * Works with MADV_COLLAPSE (Linux 6.1), which asks no setting of the system; without it nothing
- * changes. The caller serialises all but rp_large_pages_make.
+/* Parts of the store that are used densely get large host pages; page_tables.c says when and why.
  */
 
 enum { RP_LARGE_PAGE = 2 << 20, RP_LARGE_PAGE_LOCKS = 8 };

@@ -1,19 +1,28 @@
 /**
  * @file runtime_hooks.c
- * @brief Waits for HSA signals that leave the processor to the device.
+ * @brief The functions of the HSA and HIP runtimes that this library stands in front of, and those
+ * by which the collector asks the device. The file has, in this order:
  *
- * The HIP runtime waits actively, and the HSA runtime polls a signal without an interrupt in any
- * case: on a GPU that costs a processor that has nothing else to do. Here the processors are the
- * device, and the poll would take one of them from the kernel it waits for. So the wait of the
- * runtime gets the first moments, in which short kernels end, and after it the thread sleeps until
- * the device stores to a signal. A signal that something else stores to (another thread, a kernel)
- * is looked at every SLICE_NS.
- *
+ * Waits for HSA signals, which leave the processor to the device. The HIP runtime waits actively,
+ * and the HSA runtime polls a signal without an interrupt in any case: on a GPU that costs a
+ * processor that has nothing else to do. Here the processors are the device, and the poll would
+ * take one of them from the kernel it waits for. So the wait of the runtime gets the first moments,
+ * in which short kernels end, and after it the thread sleeps until the device stores to a signal. A
+ * signal that something else stores to (another thread, a kernel) is looked at every SLICE_NS.
  * While it sleeps the runtime does not know of the wait, and a signal may be destroyed meanwhile:
  * its handle must not be used again. So destruction is seen here first, and ends such waits as the
- * runtime ends its own, with 0.
+ * runtime ends its own, with 0. What the host learns by a wait is in signal_hooks.h.
  *
- * What the host learns by a wait is in signal_hooks.h.
+ * The runtime's copies, whose packets are held while the runtime decides what they wait for, and
+ * those copies and fills in which it waits itself.
+ *
+ * Messages that name a library whose kernels cannot start because its code is for other GPUs or the
+ * other XNACK mode. The HIP functions that get a kernel look for that first: launches, attributes
+ * and occupancy.
+ *
+ * rocm_perf_device_abi(), which says that a software device answers, and rocm_perf_device_table(),
+ * by which the collector takes counters and thread traces of a dispatch, learns how times are
+ * modelled, and sets how waves are run.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -217,6 +226,8 @@ int hsa_signal_destroy(hsa_signal_t signal)
     return RP_RUNTIME(hsa_signal_destroy)(signal);
 }
 
+/* ---- copies -------------------------------------------------------------------------------- */
+
 /* The runtime's copies are hooked, as far as it decides by what the device has done. It leaves out
  * what a copy has to wait for when that is over. So the copy's packets are held while it decides
  * (command_processor.h), and do not start before the end of what was over then.
@@ -328,6 +339,8 @@ int hsa_amd_memory_fill(void *to, uint32_t value, size_t count)
 {
     return over_now(RP_RUNTIME(hsa_amd_memory_fill)(to, value, count));
 }
+
+/* ---- libraries with code for other GPUs --------------------------------------------------- */
 
 /* This part names a library whose kernels cannot start because its device code is for other GPUs.
  * HIP then says "invalid device function", or crashes at the launch (7.2 does), and neither tells
@@ -585,8 +598,7 @@ FUNCTION(hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 FUNCTION(hipOccupancyMaxPotentialBlockSize,
          (int *grid, int *block, const void *f, size_t lds, int most), (grid, block, f, lds, most))
 
-/* ---- what the collector finds by name: that a software device answers, so that it marks times as
- * modelled, how they are, and where counters are ---- */
+/* ---- what the collector finds by name ------------------------------------------------------ */
 
 /**
  * Returns the version of what the device library offers to others by name, or NULL while it is

@@ -2,8 +2,8 @@
  * @file x86_emit.h
  * @brief Writes x86-64 machine code: the few forms the translator needs, into a buffer.
  *
- * Code is position-independent but for absolute addresses in rp_x86_mov_imm64. What does not fit
- * is left out and noted in rp_x86.full; the caller looks once, at the end.
+ * Code is position-independent but for absolute addresses given to rp_x86_mov_imm. What does not
+ * fit is left out and noted in rp_x86.full; the caller looks once, at the end.
  */
 #ifndef RP_DEVICE_JIT_X86_EMIT_H
 #define RP_DEVICE_JIT_X86_EMIT_H
