@@ -434,7 +434,8 @@ int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size
     size_t bytes;
 
     if (!file || fstat(fileno(file), &status) != 0)
-        return rp_fail_errno(err, RP_BAD_INPUT, errno, "%s", path);
+        return rp_fail_errno(err, errno == EACCES ? RP_ENVIRONMENT : RP_BAD_INPUT, errno, "%s",
+                             path);
     if (!S_ISREG(status.st_mode) || status.st_size > MOST_BYTES)
         return rp_fail(err, RP_BAD_INPUT, "%s %s", path,
                        S_ISDIR(status.st_mode)   ? "is a folder"

@@ -284,7 +284,8 @@ int rp_json_read_file(const char *path, struct rp_buf *text, struct rp_err *err)
 
     errno = 0;
     if (!(file = gzopen(path, "rb")))
-        return rp_fail_errno(err, errno == ENOENT ? RP_BAD_INPUT : RP_ENVIRONMENT,
+        return rp_fail_errno(err,
+                             errno == ENOENT || errno == ENOTDIR ? RP_BAD_INPUT : RP_ENVIRONMENT,
                              errno ? errno : ENOMEM, "cannot read it");
     while ((got = gzread(file, chunk, READ_BYTES)) > 0) {
         rp_buf_add(text, chunk, (size_t)got);

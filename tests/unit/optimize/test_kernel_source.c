@@ -2,6 +2,7 @@
 #include "optimize/kernel_source.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "unit/optimize/sources.h"
 
@@ -296,6 +297,30 @@ static void a_unit_without_the_header_is_named(void **state)
     }
 }
 
+/** What may not be read is no bad source. Root may read everything, so this is somebody else then.
+ */
+static void who_may_read_the_file(void **state)
+{
+    rp_autofree char *file = scratch_put("private.hip", "int a;\n"), *below = NULL;
+    const bool root = geteuid() == 0;
+    rp_autofree char *real = NULL, *read = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    size_t bytes;
+
+    (void)state;
+    below = rp_path_join(file, "x");
+    assert_int_equal(rp_source_file_read(below, &real, &read, &bytes, &err), -RP_BAD_INPUT);
+    assert_int_equal(chmod(file, 0), 0);
+    assert_int_equal(chmod(scratch_dir, 0755), 0);
+    if (root)
+        assert_int_equal(seteuid(65534), 0);
+    assert_int_equal(rp_source_file_read(file, &real, &read, &bytes, &err), -RP_ENVIRONMENT);
+    if (root)
+        assert_int_equal(seteuid(0), 0);
+    assert_non_null(strstr(err.text, "private.hip: Permission denied"));
+    unlink(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_file_that_does_not_compile_says_why),
         cmocka_unit_test(a_unit_without_the_header_is_named),
         cmocka_unit_test(a_dump_without_end_is_ended),
+        cmocka_unit_test(who_may_read_the_file),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
