@@ -8,10 +8,13 @@
 int rp_lock_path(const char *path, unsigned flags)
 {
     const int no_link = flags & RP_LOCK_NO_LINK ? O_NOFOLLOW : 0;
-    const int how = flags & RP_LOCK_FOLDER ? O_RDONLY | O_DIRECTORY : O_RDWR | O_CREAT;
+    const int how = flags & RP_LOCK_FOLDER   ? O_RDONLY | O_DIRECTORY
+                    : flags & RP_LOCK_SHARED ? O_RDONLY | O_NONBLOCK
+                                             : O_RDWR | O_CREAT;
+    const int kind = flags & RP_LOCK_SHARED ? LOCK_SH : LOCK_EX;
     const int fd = open(path, how | no_link | O_CLOEXEC, 0600);
 
-    if (fd >= 0 && flock(fd, flags & RP_LOCK_WAIT ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
+    if (fd >= 0 && flock(fd, flags & RP_LOCK_WAIT ? kind : kind | LOCK_NB) != 0) {
         const int why = errno;
 
         close(fd);

@@ -10,13 +10,14 @@
 #include <stdbool.h>
 
 enum {
-    RP_LOCK_WAIT = 1,   /**< waits while another process has it; a signal ends the wait */
-    RP_LOCK_FOLDER = 2, /**< locks the folder itself, not a file that is made (0600) and stays */
-    RP_LOCK_NO_LINK = 4 /**< refuses a symbolic link: the place may be somebody else's */
+    RP_LOCK_WAIT = 1,    /**< waits while another process has it; a signal ends the wait */
+    RP_LOCK_FOLDER = 2,  /**< locks the folder itself, not a file that is made (0600) and stays */
+    RP_LOCK_NO_LINK = 4, /**< refuses a symbolic link: the place may be somebody else's */
+    RP_LOCK_SHARED = 8   /**< only looks: others may have such a lock, too, and no file is made */
 };
 
-/** Locks for this process alone, until the descriptor is closed or the process ends, in whatever
- * way. Programs that it starts do not inherit the lock.
+/** Locks, for this process alone or shared, until the descriptor is closed or the process ends, in
+ * whatever way. Programs that it starts do not inherit the lock.
  * @return descriptor; -1: errno is EWOULDBLOCK (another has it), EINTR (a signal came during the
  * wait), or why the file cannot be opened or locked */
 int rp_lock_path(const char *path, unsigned flags);

@@ -401,13 +401,13 @@ static void remove_stale_partial(const char *dir, const char *name, void *ctx)
 }
 
 /** A session keeps its lock in its folder. Its files are not to be mixed with those of a profile.
- */
+ * The lock is shared, so that those who look at it do not take each other for a session. */
 static int check_session(const char *path, struct rp_err *err)
 {
     rp_autofree char *name = rp_path_join(path, "lock");
-    rp_autoclose int fd = name && rp_path_exists(name) ? rp_lock_path(name, RP_LOCK_NO_LINK) : -1;
+    rp_autoclose int fd = name ? rp_lock_path(name, RP_LOCK_SHARED | RP_LOCK_NO_LINK) : -1;
 
-    if (fd >= 0 || !name || !rp_path_exists(name) || errno != EWOULDBLOCK)
+    if (!name || fd >= 0 || errno != EWOULDBLOCK)
         return 0;
     return rp_fail(err, RP_USAGE,
                    "%s is in use by a session of optimize or a search of autotune: name another "

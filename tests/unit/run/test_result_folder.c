@@ -447,9 +447,17 @@ static void a_running_session_is_not_disturbed(void **state)
     assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), -RP_USAGE);
     assert_non_null(strstr(err.text, "is in use by a session of optimize or a search of autotune"));
     close(fd);
+    /* Another profile looks at the same moment. */
+    fd = rp_lock_path(lock, RP_LOCK_SHARED);
+    assert_true(fd >= 0);
     assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
     rp_result_folder_close(&dir);
+    close(fd);
     assert_true(is_there(scratch_dir, "lock"));
+    assert_int_equal(unlink(lock), 0);
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
+    rp_result_folder_close(&dir);
+    assert_false(is_there(scratch_dir, "lock"));
 }
 
 static void an_abandoned_result_changes_nothing(void **state)
