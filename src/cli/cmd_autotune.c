@@ -271,12 +271,14 @@ static int serve(const struct command *c)
 {
     const struct rp_worker_options options = {.run = c->o.live.pool.run, .version = RP_VERSION};
     struct rp_err err = RP_ERR_INIT;
+    bool told;
 
     rp_proc_catch_signals();
-    if (rp_worker_serve(&options, &err) == 0)
+    if (rp_worker_serve(&options, &told, &err) == 0)
         return RP_OK;
     /* The pool says itself what its workers tell it. */
-    return err.code == RP_INTERRUPTED || c->args.quiet ? (int)err.code : rp_cli_error(&err);
+    return err.code == RP_INTERRUPTED || (c->args.quiet && told) ? (int)err.code
+                                                                 : rp_cli_error(&err);
 }
 
 /** Returns zero or a negative verdict. A program that does not work is an error. */

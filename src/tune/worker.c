@@ -821,14 +821,16 @@ static int send_hello(const struct worker *w, struct rp_err *err)
     return rc < 0 ? rc : write_all(w, &line, err);
 }
 
-/** Sends the last line before the worker ends for a reason that no configuration has. */
-static void send_fatal(const struct worker *w, const struct rp_err *why)
+/** Sends the last line before the worker ends for a reason that no configuration has.
+ * @return whether it was written */
+static bool send_fatal(const struct worker *w, const struct rp_err *why)
 {
     rp_autobuf line = {0};
     struct rp_err ignored = RP_ERR_INIT;
 
-    if (json_write_line(json_pack("{s:o}", "fatal", json_of_text(why->text)), &line, &ignored) == 0)
-        write_all(w, &line, &ignored);
+    return json_write_line(json_pack("{s:o}", "fatal", json_of_text(why->text)), &line, &ignored) ==
+               0 &&
+           write_all(w, &line, &ignored) == 0;
 }
 
 static int answer(const struct worker *w, const char *line, size_t bytes, struct rp_err *err)
@@ -879,10 +881,13 @@ static void hear_pipe(int signo)
 static int take_standard_files(struct worker *w, struct rp_err *err)
 {
     const struct sigaction pipe_action = {.sa_handler = hear_pipe};
-    rp_autoclose int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    rp_autoclose int null = -1;
 
+    /* A file that is opened before would take the place of one that is closed. */
     w->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    w->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    w->out = w->in < 0 ? -1 : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (w->out >= 0)
+        null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || w->in < 0 || w->out < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno,
@@ -923,25 +928,24 @@ static void close_worker(struct worker *w)
         close(w->out);
 }
 
-int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err)
+int rp_worker_serve(const struct rp_worker_options *options, bool *ret_told, struct rp_err *err)
 {
     struct worker w = {.options = options, .in = -1, .out = -1};
     int rc;
 
     rp_proc_catch_signals();
+    rc = take_standard_files(&w, err);
     orphan_watch_begin();
     /* From here on this process adopts all that programs leave behind. */
     rp_orphans_begin(&w.adopted);
     take_step_gpus();
-    rc = take_standard_files(&w, err);
     if (rc == 0)
         rc = prepare(&w, err);
     if (rc == 0)
         rc = send_hello(&w, err);
     if (rc == 0)
         rc = answer_all(&w, err);
-    if (rc < 0 && rc != -RP_INTERRUPTED && w.out >= 0)
-        send_fatal(&w, err);
+    *ret_told = rc < 0 && rc != -RP_INTERRUPTED && w.out >= 0 && send_fatal(&w, err);
     close_worker(&w);
     return rc;
 }

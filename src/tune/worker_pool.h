@@ -123,10 +123,11 @@ struct rp_worker_options {
 /**
  * Serves standard input and output, which the programs do not get. SIGTERM, or the end of the
  * parent, ends the program that runs, and the worker.
+ * @param ret_told set on failure, too: the pool was told why, and says it
  * @return 0 at the end of input; RP_BAD_INPUT: a line that is no request; RP_INTERRUPTED;
  * RP_ENVIRONMENT: no device, no ROCm, nobody reads
  */
-int rp_worker_serve(const struct rp_worker_options *options, struct rp_err *err);
+int rp_worker_serve(const struct rp_worker_options *options, bool *ret_told, struct rp_err *err);
 
 /* The protocol says what a worker is asked, and what it answers: one configuration is built, run
  * some times, timed and checked. Each message is one line of JSON. */

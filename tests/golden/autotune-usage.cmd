@@ -37,4 +37,10 @@ run --gpus all,0
 run --gpus 1,1
 run -o found --plot found/journal.jsonl
 echo '{"name": "x"}' >no-space.json
+# A name below a file is one that is not there.
+try --simulate no-space.json/x
+try --space no-space.json/x --cmd-template x -o found
+# A worker whose pool cannot hear it says itself why it ends.
+rocm-perf autotune --worker --quiet --device software </dev/null >&-
+echo "exit $?"
 rocm-perf autotune --simulate no-space.json
