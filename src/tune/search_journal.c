@@ -155,6 +155,14 @@ static char *memory_text(const json_t *bytes)
     return mib ? rp_format("%" JSON_INTEGER_FORMAT, mib) : given(false);
 }
 
+/** A recorded search has no device, and keeps "" for what it would be. */
+static char *device_text(const json_t *word)
+{
+    const char *text = json_string_value(word);
+
+    return text && *text ? json_dumps(word, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : given(false);
+}
+
 static const struct rp_identity_row rows[] = {
     {"format", "the format of the journal", NULL},
     {"command", "--cmd-template", NULL},
@@ -168,12 +176,12 @@ static const struct rp_identity_row rows[] = {
     {"memory_bytes", "--memory", memory_text},
     {"warmups", "--warmup", NULL},
     {"threads", "--threads", rp_identity_word},
-    {"device", "the device (--device, ROCM_PERF_DEVICE)", NULL},
-    {"device_name", "the GPU (--device, ROCM_PERF_DEVICE)", NULL},
-    {"rocm", "ROCm (ROCM_PATH)", NULL},
-    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", NULL},
+    {"device", "the device (--device, ROCM_PERF_DEVICE)", device_text},
+    {"device_name", "the GPU (--device, ROCM_PERF_DEVICE)", device_text},
+    {"rocm", "ROCm (ROCM_PATH)", device_text},
+    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", device_text},
     {"timing_version", "the version of the model of time", NULL},
-    {"recording_sha256", "what --simulate has recorded", NULL},
+    {"recording_sha256", "--simulate", NULL},
 };
 
 static const struct rp_identity_row question_rows[] = {

@@ -385,7 +385,15 @@ static void limits_may_differ(void **state)
     assert_non_null(strstr(err.text, "the version of the model of time was not given, is 1;"));
     simulation.recording = "0123";
     assert_int_equal(open_journal(true, &simulation, false, &err), -RP_USAGE);
-    assert_non_null(strstr(err.text, "what --simulate has recorded"));
+    assert_non_null(strstr(err.text, "begun otherwise: --simulate was not given, and is;"));
+    /* A recording has no device. */
+    later = runner;
+    later.device.rocm = "";
+    elsewhere = simulation;
+    elsewhere.runner = &later;
+    assert_int_equal(open_journal(true, &elsewhere, false, &err), -RP_USAGE);
+    assert_non_null(
+        strstr(err.text, "ROCm (ROCM_PATH) was \"7.2\", is not given; --simulate was not"));
     assert_int_equal(open_journal(true, &identity, false, &err), 0);
 }
 
