@@ -207,8 +207,7 @@ static int open_again(const char *path)
     return -1;
 }
 
-/** @return what helps where a file cannot be written */
-static const char *remedy(int why)
+const char *rp_journal_remedy(int why)
 {
     return why == ENOSPC || why == EDQUOT ? "make space"
            : why == EFBIG                 ? "allow larger files (ulimit -f)"
@@ -219,7 +218,7 @@ static const char *remedy(int why)
 static int cannot_begin(const char *doing, const char *path, struct rp_err *err)
 {
     return rp_fail_with_remedy(err, RP_ENVIRONMENT, "cannot %s %s: %s: %s, or choose another -o",
-                               doing, path, strerror(errno), remedy(errno));
+                               doing, path, strerror(errno), rp_journal_remedy(errno));
 }
 
 /** The head is of a journal that was there before, and would say that the end of the new one is
@@ -376,7 +375,7 @@ static int cannot_write(const char *path, struct rp_err *err)
 {
     return rp_fail_with_remedy(err, RP_ENVIRONMENT,
                                "cannot write %s: %s: %s, and go on with --resume", path,
-                               strerror(errno), remedy(errno));
+                               strerror(errno), rp_journal_remedy(errno));
 }
 
 static int write_line(struct rp_journal *journal, const struct rp_buf *line, struct rp_err *err)

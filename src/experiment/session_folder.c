@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/journal.h"
 #include "base/lock.h"
 #include "base/path.h"
@@ -150,14 +151,26 @@ int rp_session_folder_keep_input(struct rp_session_folder *folder, struct rp_err
     return folder->input ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);
 }
 
+/** In the middle of a session another folder would not help.
+ * @param why an errno */
+static int cannot_make(const struct rp_session_folder *folder, const char *path, int why,
+                       struct rp_err *err)
+{
+    if (folder->resume)
+        return rp_fail_with_remedy(err, RP_ENVIRONMENT,
+                                   "-o: cannot create folder %s: %s: %s, and go on with --resume",
+                                   path, strerror(why), rp_journal_remedy(why));
+    rp_fail_errno(err, RP_ENVIRONMENT, why, "cannot create folder %s", path);
+    return refuse_folder(err);
+}
+
 int rp_session_folder_make(const struct rp_session_folder *folder, const char *name, char **ret,
                            struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder->path, name);
-    int rc = make_folder(path, err);
 
-    if (rc < 0)
-        return rc;
+    if (mkdir(path, RP_MODE_PRIVATE_FOLDER) != 0 && (errno != EEXIST || !rp_path_is_dir(path)))
+        return cannot_make(folder, path, errno == EEXIST ? ENOTDIR : errno, err);
     *ret = realpath(path, NULL);
     return *ret ? 0 : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot use %s", path);
 }
