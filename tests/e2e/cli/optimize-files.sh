@@ -98,6 +98,26 @@ if [ "$(id -u)" != 0 ] || { mount -t tmpfs none fixed 2>/dev/null && trap 'umoun
     [ ! -s fifth/journal.jsonl ] || fail "something was begun"
 fi
 
+# A journal that may not grow says so itself, where its disk has little left, too.
+mkdir small
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=40m none small 2>/dev/null; then
+    trap 'umount "$SCRATCH/small"; umount "$SCRATCH/fixed" 2>/dev/null; rm -rf "$SCRATCH"' EXIT
+    unwritten small/sixth
+    cp first/journal.jsonl small/sixth
+    sed -i '/"kind":"finished"/d' small/sixth/journal.jsonl # only that record is to be written
+    python3 - <<'END'
+import hashlib, json
+lines = open("small/sixth/journal.jsonl").read().splitlines()
+body = json.dumps({"data": {"text": "x" * (4 << 20)}, "key": "", "kind": "padding", "sequence": len(lines) + 1})
+hashed = hashlib.sha256((json.loads(lines[-1])["sha256"] + body).encode()).hexdigest()
+open("small/sixth/journal.jsonl", "a").write('{"sha256":"%s","record":%s}\n' % (hashed, body))
+END
+    limited() { (ulimit -f 4096; trap '' XFSZ; optimize "$@"); }
+    expect 4 limited -o small/sixth --resume
+    says err 'journal.jsonl: File too large: allow larger files (ulimit -f), and go on with --resume'
+    ! grep -q 'MiB left' err || fail 'a guess before what is known'
+fi
+
 # Words that are no UTF-8; a program that is found through $PATH is the same file when it is resumed.
 export PATH="$SCRATCH:$PATH"
 again() {
