@@ -1,7 +1,10 @@
 #include "experiment/session_folder.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,40 +54,95 @@ static int make_folder(const char *path, struct rp_err *err)
     return rc < 0 ? refuse_folder(err) : 0;
 }
 
+/* What the lock holds says that the session made the folder: that a file has this name says
+ * nothing. */
+static const char lock_mark[] = "rocm-perf session\n";
+
 /** Two sessions in a folder would write one journal. */
 static int lock(struct rp_session_folder *folder, struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(folder->path, "lock");
+    const ssize_t length = sizeof lock_mark - 1;
 
     folder->lock = rp_lock_path(path, 0);
     if (folder->lock < 0 && errno == EWOULDBLOCK)
         return rp_fail(err, RP_USAGE, "%s is in use by another %s: choose another -o", folder->path,
                        folder->noun);
-    if (folder->lock >= 0)
+    if (folder->lock >= 0 && pwrite(folder->lock, lock_mark, (size_t)length, 0) == length)
         return 0;
     rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot lock %s", path);
     return refuse_folder(err);
 }
 
-/** Files of others are not overwritten. A session makes its lock first, so a lock shows that what
- * is there is its own. */
-static int check_files(const struct rp_session_folder *folder, struct rp_err *err)
+/** Says whether the lock has the mark of a session. An empty one is nobody's. */
+static bool is_marked(const struct rp_session_folder *folder, bool *ret_foreign)
 {
-    static const char *const names[] = {"lock",  "journal.jsonl", "program",
-                                        "stdin", "optimize.json", "autotune.json"};
+    rp_autofree char *path = rp_path_join(folder->path, "lock");
+    rp_autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    char text[sizeof lock_mark] = "";
+    const ssize_t length = fd < 0 ? 0 : pread(fd, text, sizeof text - 1, 0);
+    const bool marked = strcmp(text, lock_mark) == 0;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        rp_autofree char *path = rp_path_join(folder->path, names[i]);
+    *ret_foreign = length > 0 && !marked;
+    return marked;
+}
 
-        if (!rp_path_exists(path))
-            continue;
-        return i < 2 ? 0
-                     : rp_fail(err, RP_USAGE,
-                               "-o: %s has a file %s that is no %s's, and would be overwritten: "
-                               "choose another -o",
-                               folder->path, names[i], folder->noun);
-    }
-    return 0;
+static bool is_name_of_session(const char *name)
+{
+    static const char *const names[] = {"journal.jsonl.head", "program", "stdin",   "optimize.json",
+                                        "autotune.json",      "tmp",     "scratch", "builds"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return strncmp(name, "round-", 6) == 0;
+}
+
+/** Returns an entry with a name that a session would write to or remove; NULL: there is none. */
+static char *find_entry(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    char *found = NULL;
+
+    while (dir && !found && (entry = readdir(dir)))
+        if (is_name_of_session(entry->d_name))
+            found = rp_strdup(entry->d_name);
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/** What others have made is neither overwritten nor removed. */
+static int check_files(const struct rp_session_folder *folder, const char *journal,
+                       struct rp_err *err)
+{
+    bool foreign;
+    rp_autofree char *entry = NULL;
+
+    if (folder->resume || rp_journal_is_begun(journal) || is_marked(folder, &foreign))
+        return 0;
+    entry = foreign ? rp_strdup("lock") : find_entry(folder->path);
+    if (!entry)
+        return 0;
+    return rp_fail(err, RP_USAGE,
+                   "-o: %s has %s, which is no %s's, and would be overwritten: choose another -o",
+                   folder->path, entry, folder->noun);
+}
+
+/** A head without its journal: what was found would be lost by beginning anew. */
+static int check_head(const struct rp_session_folder *folder, const char *journal,
+                      struct rp_err *err)
+{
+    rp_autofree char *head = rp_format("%s.head", journal);
+    bool foreign;
+
+    if (rp_path_exists(journal) || !rp_path_exists(head) || !is_marked(folder, &foreign))
+        return 0;
+    return rp_fail(err, folder->resume ? RP_BAD_INPUT : RP_USAGE,
+                   "%s is missing, but %s is there: restore the journal and give --resume, or "
+                   "choose another -o",
+                   journal, head);
 }
 
 /** A mistake in the name of the folder must not leave another one. */
@@ -103,10 +161,12 @@ static int check_resumable(const struct rp_session_folder *folder, const char *p
 int rp_session_folder_claim(struct rp_session_folder *folder, struct rp_err *err)
 {
     rp_autofree char *path = journal_path(folder);
-    int rc = folder->resume ? check_resumable(folder, path, err) : make_folder(folder->path, err);
+    int rc = check_head(folder, path, err);
 
     if (rc == 0)
-        rc = check_files(folder, err);
+        rc = folder->resume ? check_resumable(folder, path, err) : make_folder(folder->path, err);
+    if (rc == 0)
+        rc = check_files(folder, path, err);
     if (rc == 0)
         rc = lock(folder, err);
     if (rc < 0)

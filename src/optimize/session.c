@@ -275,9 +275,9 @@ static int begin(struct rp_session *s, struct rp_err *err)
     if (rc == 0)
         rc = rp_mkdirs_private(s->scratch, err) < 0 ? rp_wrap(err, "-o") : 0;
     if (rc == 0)
-        rc = make_temporary(s, err);
-    if (rc == 0)
         rc = rp_session_record(s, err);
+    if (rc == 0) /* From here on the folder is known to be the session's. */
+        rc = make_temporary(s, err);
     if (rc == 0)
         rc = rp_session_folder_keep_input(&s->folder, err);
     s->patience = session_deadline(s->o, s->begin_ns);

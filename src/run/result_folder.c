@@ -344,19 +344,60 @@ static void each_entry(const char *path, void (*fn)(const char *dir, const char 
 
 struct search {
     const struct folder *folder;
+    bool has_result; /**< the folder's profile.json is one of a result */
     char **ret;
 };
+
+/** Says whether a file has that text somewhere. */
+static bool file_has(const char *path, const char *text)
+{
+    enum { CHUNK = 1 << 16 };
+    const size_t length = strlen(text);
+    rp_autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    char chunk[CHUNK];
+    size_t kept = 0;
+    ssize_t got;
+
+    while (fd >= 0 && (got = read(fd, chunk + kept, sizeof chunk - kept)) > 0) {
+        const size_t all = kept + (size_t)got;
+
+        if (memmem(chunk, all, text, length))
+            return true;
+        kept = all < length ? all : length - 1;
+        memmove(chunk, chunk + all - kept, kept);
+    }
+    return false;
+}
+
+/** Each document of a result names its schema; each trace of the suite has rows of that name. */
+static bool is_ours(const char *path, const char *name)
+{
+    if (strcmp(name, "tracer.log") == 0)
+        return true;
+    return file_has(path, has_suffix(name, ".db") ? "rocm_perf_" : "\"schema_version\"");
+}
+
+/** A folder's profile.json says that what has a result's name there is the result's: traces of
+ * rocprofv3 are what it wrote. */
+static bool has_result(const char *dir)
+{
+    rp_autofree char *path = rp_path_join(dir, "profile.json");
+
+    return path && file_has(path, "\"schema_version\"") && file_has(path, "\"runtime_ms\"");
+}
 
 static void find_foreign_inside(const char *dir, const char *name, void *ctx)
 {
     const struct search *search = ctx;
     const struct folder *looked = search->folder;
-    bool ours =
-        strcmp(name, "tracer.log") == 0 ||
-        (strncmp(name, looked->begin, strlen(looked->begin)) == 0 && has_suffix(name, looked->end));
+    rp_autofree char *path = rp_path_join(dir, name);
+    bool ours = strcmp(name, "tracer.log") == 0 ||
+                (strncmp(name, looked->begin, strlen(looked->begin)) == 0 &&
+                 has_suffix(name, looked->end) &&
+                 (search->has_result || rp_path_is_dir(path) || is_ours(path, name)));
 
-    if (!ours && !*search->ret)
-        *search->ret = rp_path_join(dir, name);
+    if (path && !ours && !*search->ret)
+        *search->ret = rp_steal(path);
 }
 
 static void find_foreign(const char *dir, const char *name, void *ctx)
@@ -366,10 +407,13 @@ static void find_foreign(const char *dir, const char *name, void *ctx)
 
     if (*search.ret || !path || !result_has_name(name))
         return;
+    search.has_result = has_result(dir);
     if ((search.folder != NULL) != rp_path_is_dir(path))
         *search.ret = strdup(path);
     else if (search.folder)
         each_entry(path, find_foreign_inside, &search);
+    else if (!search.has_result && !is_ours(path, name))
+        *search.ret = strdup(path);
 }
 
 /* Refuses a folder in which something else has a name of ours, before anything is done. */

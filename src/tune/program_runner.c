@@ -993,7 +993,14 @@ int rp_program_runner_check_device(const struct rp_program_runner_options *optio
     if (options->pool.launcher && options->pool.launcher != &rp_launcher_local)
         return 0;
     rc = rp_environment_detect(&env, err);
-    return rc < 0 ? rc : rp_device_resolve(&env, &run, err);
+    if (rc == 0)
+        rc = rp_device_resolve(&env, &run, err);
+    if (rc == 0 && run.device == RP_DEVICE_SOFTWARE && run.timing == RP_TIMING_OFF &&
+        options->objective == RP_OBJECTIVE_DISPATCH)
+        rc = rp_fail(err, RP_USAGE,
+                     "--timing off (or ROCM_PERF_DEVICE_TIMING): kernels have no times then; use "
+                     "another timing, or measure by --output-regex or --no-rocprof");
+    return rc;
 }
 
 int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,

@@ -99,7 +99,7 @@ static void files_of_others(void **state)
     assert_int_equal(rp_mkdirs_private(path, &err), 0);
     assert_int_equal(rp_write_private_file(program, "mine", 4, &err), 0);
     assert_int_equal(rp_session_folder_claim(&folder, &err), -RP_USAGE);
-    assert_non_null(strstr(err.text, "others has a file program that is no search's"));
+    assert_non_null(strstr(err.text, "others has program, which is no search's"));
     assert_int_equal(unlink(program), 0);
     assert_int_equal(rp_session_folder_claim(&folder, &err), 0);
     rp_session_folder_close(&folder);

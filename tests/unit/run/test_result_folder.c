@@ -35,6 +35,10 @@ static const char *const new_files[] = {"profile.json", "trace_results.db", "tra
 enum { OLD_FILES = sizeof old_files / sizeof *old_files };
 enum { NEW_FILES = sizeof new_files / sizeof *new_files };
 
+/* Only what proves to be a result is replaced. */
+#define OLD "{\"schema_version\": \"1.0\", \"runtime_ms\": 1}"
+#define NEW "{\"schema_version\": \"1.0\", \"runtime_ms\": 2}"
+
 struct scene {
     char dir[64];
 };
@@ -78,7 +82,7 @@ static void set_scene(struct scene *scene)
         assert_non_null(mkdtemp(scene->dir));
     }
     for (size_t i = 0; i < OLD_FILES; i++)
-        put(scene->dir, old_files[i], "old");
+        put(scene->dir, old_files[i], OLD);
     put(scene->dir, "notes.txt", "mine");
     put(scene->dir, "partial", "");
     {
@@ -86,7 +90,7 @@ static void set_scene(struct scene *scene)
         assert_int_equal(unlink(partial), 0);
         assert_int_equal(mkdir(partial, 0777), 0);
         for (size_t i = 0; i < NEW_FILES; i++)
-            put(partial, new_files[i], "new");
+            put(partial, new_files[i], NEW);
     }
 }
 
@@ -101,10 +105,10 @@ static bool is_whole(const char *dir, const char *const *files, size_t count, co
 /* Exactly the one result or the other; 'o' or 'n'. */
 static char whose(const struct scene *scene)
 {
-    if (is_whole(scene->dir, old_files, OLD_FILES, "old") &&
+    if (is_whole(scene->dir, old_files, OLD_FILES, OLD) &&
         !is_there(scene->dir, "trace_2_results.db") && !is_there(scene->dir, "roofline.json"))
         return 'o';
-    if (is_whole(scene->dir, new_files, NEW_FILES, "new") && !is_there(scene->dir, "dag.json") &&
+    if (is_whole(scene->dir, new_files, NEW_FILES, NEW) && !is_there(scene->dir, "dag.json") &&
         !is_there(scene->dir, "counters"))
         return 'n';
     return '?';
@@ -261,8 +265,7 @@ static void killed_at_every_call(void **state)
 
         set_scene(&scene);
         end = disturbed(&scene, test_commit, (struct mishap){KILL, at}, &calls);
-        assert_true(says(scene.dir, "profile.json", "old") ||
-                    says(scene.dir, "profile.json", "new"));
+        assert_true(says(scene.dir, "profile.json", OLD) || says(scene.dir, "profile.json", NEW));
         assert_int_equal(test_settle(&scene), 0);
         assert_int_not_equal(whose(&scene), '?');
         assert_true(is_tidy(&scene));
@@ -364,21 +367,21 @@ static void results_are_replaced_and_foreign_files_kept(void **state)
     rp_autofree char *fresh = NULL;
 
     (void)state;
-    put(scratch_dir, "profile.json", "old");
-    put(scratch_dir, "trace_results.db", "old");
-    put(scratch_dir, "trace_2_results.db", "old");
-    put(scratch_dir, "repeats/run-2_results.db", "old");
+    put(scratch_dir, "profile.json", OLD);
+    put(scratch_dir, "trace_results.db", OLD);
+    put(scratch_dir, "trace_2_results.db", OLD);
+    put(scratch_dir, "repeats/run-2_results.db", OLD);
     put(scratch_dir, "trace_of_mine_results.db", "mine");
     put(scratch_dir, "notes.txt", "mine");
     assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
     assert_true(is_there(scratch_dir, "profile.json"));
     fresh = rp_path_join(dir.partial, "trace_results.db");
-    assert_int_equal(rp_write_file(fresh, "new", 3, &err), 0);
+    assert_int_equal(rp_write_file(fresh, NEW, sizeof NEW - 1, &err), 0);
     assert_int_equal(rp_result_folder_commit(&dir, &err), 0);
     {
         rp_autofree char *path = rp_path_join(scratch_dir, "trace_results.db");
-        rp_autofree char *text = rp_read_text(path, 10);
-        assert_string_equal(text, "new");
+        rp_autofree char *text = rp_read_text(path, 100);
+        assert_string_equal(text, NEW);
     }
     assert_false(is_there(scratch_dir, "profile.json"));
     assert_false(is_there(scratch_dir, "trace_2_results.db"));
@@ -415,12 +418,48 @@ static void foreign_things_under_our_names_are_refused(void **state)
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
-    put(scratch_dir, "repeats/run-2_results.db", "ours");
+    put(scratch_dir, "repeats/run-2_results.db", "a tag: rocm_perf_device");
     put(scratch_dir, "repeats/mine.txt", "mine");
     assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), -RP_ENVIRONMENT);
     assert_non_null(strstr(err.text, "repeats/mine.txt"));
     assert_true(is_there(scratch_dir, "repeats/mine.txt"));
     assert_true(is_there(scratch_dir, "repeats/run-2_results.db"));
+}
+
+/** A name proves nothing: what others wrote is neither replaced nor removed. */
+static void files_of_others_under_our_names_are_refused(void **state)
+{
+    static const char *const names[] = {"analysis.json", "profile.json", "trace_results.db",
+                                        "repeats/run-7_results.db"};
+    struct rp_result_folder dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rp_autofree char *path = rp_path_join(scratch_dir, names[i]);
+
+        put(scratch_dir, names[i], "{\"my\": \"analysis\"}");
+        assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), -RP_ENVIRONMENT);
+        assert_non_null(strstr(err.text, names[i]));
+        assert_true(says(scratch_dir, names[i], "{\"my\": \"analysis\"}"));
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+/** What a file has may lie across the parts in which it is read. */
+static void long_files_are_looked_through(void **state)
+{
+    rp_autofree char *text = malloc((1 << 17) + 1);
+    rp_autofree char *path = rp_path_join(scratch_dir, "long");
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, ' ', 1 << 17);
+    text[1 << 17] = '\0';
+    memcpy(text + (1 << 16) - 5, "rocm_perf_", 10);
+    put(scratch_dir, "long", text);
+    assert_true(file_has(path, "rocm_perf_"));
+    assert_false(file_has(path, "rocm_perf_x"));
 }
 
 static void folders_under_our_names_are_refused(void **state)
@@ -467,17 +506,17 @@ static void an_abandoned_result_changes_nothing(void **state)
     rp_autofree char *fresh = NULL;
 
     (void)state;
-    put(scratch_dir, "profile.json", "old");
+    put(scratch_dir, "profile.json", OLD);
     put(scratch_dir, ".partial-999999999/profile.json", "of a process that is gone");
     assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
     assert_false(is_there(scratch_dir, ".partial-999999999"));
     fresh = rp_path_join(dir.partial, "profile.json");
-    assert_int_equal(rp_write_file(fresh, "new", 3, &err), 0);
+    assert_int_equal(rp_write_file(fresh, NEW, sizeof NEW - 1, &err), 0);
     rp_result_folder_close(&dir);
     {
         rp_autofree char *path = rp_path_join(scratch_dir, "profile.json");
-        rp_autofree char *text = rp_read_text(path, 10);
-        assert_string_equal(text, "old");
+        rp_autofree char *text = rp_read_text(path, 100);
+        assert_string_equal(text, OLD);
     }
 }
 
@@ -493,6 +532,8 @@ int main(void)
         TEST(results_are_replaced_and_foreign_files_kept),
         TEST(a_folder_for_nothing_goes_again),
         TEST(foreign_things_under_our_names_are_refused),
+        TEST(files_of_others_under_our_names_are_refused),
+        TEST(long_files_are_looked_through),
         TEST(folders_under_our_names_are_refused),
         TEST(a_running_session_is_not_disturbed),
         TEST(an_abandoned_result_changes_nothing),
