@@ -62,6 +62,9 @@ static int check_inputs(const char *option, const char *word, struct rp_err *err
 
 static int check_output_regex(const char *option, const char *word, struct rp_err *err)
 {
+    if (!*word)
+        return rp_fail(err, RP_USAGE, "%s: an expression with a group for the number is wanted",
+                       option);
     return rp_objective_check_pattern(word, err) < 0 ? rp_wrap(err, "%s", option) : 0;
 }
 

@@ -272,8 +272,8 @@ static int check_disk(const struct rp_session_folder *folder, struct rp_err *err
     return mib >= LEAST_MIB
                ? 0
                : rp_fail_with_remedy(err, RP_ENVIRONMENT,
-                                     "the disk of %s has %llu MiB left, which may be why: make "
-                                     "space (%d MiB or more) and go on with --resume",
+                                     "the disk of %s has %llu MiB left: make space (%d MiB or "
+                                     "more) and go on with --resume",
                                      folder->path, mib, LEAST_MIB);
 }
 

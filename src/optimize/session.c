@@ -314,7 +314,7 @@ static int explain(const struct rp_session *s, int rc, struct rp_err *err)
     if (!s->journal || rc == -RP_INTERRUPTED || rc == -RP_USAGE || err->has_remedy ||
         rp_session_folder_check(&s->folder, &full) == 0)
         return rc;
-    return rp_fail_with_remedy(err, RP_ENVIRONMENT, "%s: %s", full.text, failed.text);
+    return rp_fail_with_remedy(err, RP_ENVIRONMENT, "%s; %s", failed.text, full.text);
 }
 
 /** Says why there were no more rounds. */

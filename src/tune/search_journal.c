@@ -536,7 +536,7 @@ static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_er
     rc = answer->outcome == RP_EVALUATION_OK ? rp_session_folder_check_place(r->folder, err)
                                              : rp_session_folder_check(r->folder, err);
     if (rc < 0)
-        return rc;
+        return answer->reason ? rp_wrap(err, "%s", answer->reason) : rc;
     /* The inner clock knows nothing of what was before. */
     answer->at_ms = fmax(answer->at_ms, r->now_ms);
     rc = rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);

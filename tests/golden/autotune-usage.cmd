@@ -29,6 +29,7 @@ run --output-regex x --no-rocprof
 run --no-rocprof --output-regex x
 run --output-unit s
 run --output-regex '('
+run --output-regex ''
 run --srun --gpus=1
 run --launcher local --salloc x
 run --gpus 0 --workers 2
