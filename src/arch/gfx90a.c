@@ -43,6 +43,36 @@ static const struct rp_arch_product products[] = {
     },
 };
 
+/* No micro-benchmarks that the model could be fitted to are known. These are gfx942's (its file has
+ * the sources), by what data sheets say of both: caches take as many clocks; HBM takes as many
+ * nanoseconds, at 1700 MHz instead of 2100, and reaches the share of its peak that [RPC] measured
+ * on a real one. There is no Infinity Cache: no line is ever found in it, and its latency only says
+ * where on the way to HBM a request is. */
+static const struct rp_arch_timing timing = {
+    .lds_clocks = 51,
+    .scalar_l1_clocks = 48,
+    .scalar_l2_clocks = 172,
+    .l1_clocks = 116,
+    .l2_clocks = 288,
+    .mall_clocks = 288,
+    .hbm_clocks = 729, /* 900 of 2100 MHz */
+    .l1_bytes_per_clock = 64,
+    .l2_read_bytes_per_clock = 57.38, /* of 64 [WP]; gfx942's of 128 */
+    .l2_write_bytes_per_clock = 26.21,
+    .mall_bytes_per_clock = 0,
+    .hbm_read_bytes_per_clock = 817, /* [RPC] 1389 GB/s */
+    .hbm_write_bytes_per_clock = 817,
+    .memory_channels = 32,       /* [WP] four stacks of 8 channels */
+    .inst_l1_bytes = RP_KIB(32), /* [WP] shared by two CUs */
+    .sqcs_per_xcc = 56,          /* [RPC] of MI200 */
+    .l1_ways = 16,
+    .scalar_l1_ways = 4,
+    .l2_ways = 16,
+    .taken_branch_clocks = 16,
+    .mfma_result_slots = 4,
+    .launch_clocks = 1619, /* 2000 of 2100 MHz */
+};
+
 const struct rp_arch rp_arch_gfx90a = {
     .name = "gfx90a",
     .product = "AMD Instinct MI250X",
@@ -102,6 +132,8 @@ const struct rp_arch rp_arch_gfx90a = {
     .sdma_xgmi_engines = 3,
     .l2_channels_per_xcc = 32, /* [RPC], [WP] 32 slices per GCD */
     .lds_banks = 32,           /* CDNA2 ISA manual */
+
+    .timing = &timing,
 
     .kfd_name = "aldebaran", /* amdgpu's name of the MI200 family */
     .isa = RP_ISA_GFX90A,

@@ -32,6 +32,35 @@ static const struct rp_arch_product products[] = {
     },
 };
 
+/* Nobody has published micro-benchmarks of this GPU that the model could be fitted to. These are
+ * gfx942's (its file has the sources), by what data sheets say of both: caches take as many clocks
+ * and give as many bytes per clock; the Infinity Cache and HBM take as many nanoseconds, at 2200
+ * MHz instead of 2100; HBM reaches the same share of its peak. */
+static const struct rp_arch_timing timing = {
+    .lds_clocks = 51,
+    .scalar_l1_clocks = 48,
+    .scalar_l2_clocks = 172,
+    .l1_clocks = 116,
+    .l2_clocks = 288,
+    .mall_clocks = 480,        /* 458 of 2100 MHz */
+    .hbm_clocks = 943,         /* 900 */
+    .l1_bytes_per_clock = 128, /* [DS] 128 bytes per clock and CU; gfx942 has 64 */
+    .l2_read_bytes_per_clock = 57.38,
+    .l2_write_bytes_per_clock = 26.21,
+    .mall_bytes_per_clock = 5409,      /* 11.9 TB/s */
+    .hbm_read_bytes_per_clock = 2632,  /* 74.4 % of the peak: 5791 GB/s */
+    .hbm_write_bytes_per_clock = 2937, /* 83.0 % of the peak: 6461 GB/s */
+    .memory_channels = 128,            /* [DS] 8 stacks of 16 channels */
+    .inst_l1_bytes = RP_KIB(64),
+    .sqcs_per_xcc = 16, /* one for two of 32 CUs */
+    .l1_ways = 16,
+    .scalar_l1_ways = 4,
+    .l2_ways = 16,
+    .taken_branch_clocks = 16,
+    .mfma_result_slots = 4,
+    .launch_clocks = 2095, /* 2000 of 2100 MHz */
+};
+
 const struct rp_arch rp_arch_gfx950 = {
     .name = "gfx950",
     .product = "AMD Instinct MI350X",
@@ -95,6 +124,8 @@ const struct rp_arch rp_arch_gfx950 = {
     .sdma_xgmi_engines = 14,       /* as gfx942 */
     .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
     .lds_banks = 0,                /* sources disagree (32 or 64) */
+
+    .timing = &timing,
 
     .kfd_name = "ip discovery", /* amdgpu's word for chips that it has no name of its own for */
     .isa = RP_ISA_GFX950,

@@ -229,9 +229,12 @@ const char *rp_target_spelling(unsigned op)
     return other ? gfx90a_spelling[op] : rp_isa_mnemonic(op);
 }
 
-/* CDNA2 takes 64 and 32 cycles for these, CDNA3 half (AMD matrix instruction calculator). */
+/* CDNA2 takes 64 and 32 cycles for these, CDNA3 half (AMD matrix instruction calculator). CDNA4 has
+ * half of CDNA3's units for doubles (data sheets: 78.6 and 163.4 TFLOP/s). */
 uint8_t rp_target_cost(unsigned op)
 {
+    if (rp_isa_target_get() == RP_ISA_GFX950 && op == RP_OP_v_mfma_f64_16x16x4_f64)
+        return RP_COST_MFMA_16;
     if (rp_isa_target_get() == RP_ISA_GFX90A && op == RP_OP_v_mfma_f32_32x32x8_f16)
         return RP_COST_MFMA_16;
     if (rp_isa_target_get() == RP_ISA_GFX90A && op == RP_OP_v_mfma_f32_16x16x16_f16)

@@ -290,6 +290,7 @@ static void end_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp
     if (--w->group->waves_left)
         return;
     cu->groups--;
+    cu->ended = w->group;
     r->stats->groups++;
 }
 
@@ -617,6 +618,7 @@ static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu,
                               const struct rp_rec_access *a, uint64_t clock)
 {
     uint64_t done;
+    r->memory.work_64ths = w->group->work_64ths;
     if (c->unit == RP_REC_LDS)
         done = later(share(r, cu, w, a, clock), clock + CU_SLOT_CLOCKS);
     else if (c->unit == RP_REC_SMEM)
@@ -698,6 +700,14 @@ static void tell(const struct rp_timing_simulation *r, struct rp_cu_wave *w, uin
         r->watch->issued(r->watch->ctx, &w->place, (uint32_t)(w->step - w->rec->step), &times);
 }
 
+/* A wave keeps its slot until the L2 has acknowledged what it stored last: waves of a copy on a
+ * real MI300X live as long as that (SQ_WAVE_CYCLES of rocprof-compute's sample), and published
+ * rates of streams with few waves show the latency of their stores as they show that of loads. */
+static uint64_t when_acknowledged(const struct rp_cu_wave *w, uint64_t clock)
+{
+    return later(clock, in_flight_wait(&w->vm, 0));
+}
+
 /* The instruction is there, and so are its registers: it is executed, or waits for its unit. */
 static struct turn execute(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                            uint32_t index, uint64_t clock)
@@ -741,7 +751,7 @@ static struct turn execute(struct rp_timing_simulation *r, struct rp_cu *cu, str
         w->step = w->end;
     else if (next == NEVER)
         open_barrier(r, cu, w->group, clock);
-    return (struct turn){.next = c->misc == RP_REC_END ? clock : next};
+    return (struct turn){.next = c->misc == RP_REC_END ? when_acknowledged(w, clock) : next};
 }
 
 static inline struct turn turn_of(struct rp_timing_simulation *r, struct rp_cu *cu,

@@ -187,7 +187,7 @@ static void tags_drop(struct rp_tags *t, struct rp_tag *tag)
 }
 
 enum {
-    SCALE = 64,
+    SCALE = RP_SERVER_SCALE,
     HALF_BYTES = 64,
     SHARED_TOGETHER = 8 /**< lines */,
     MOST_AT_FIRST = 1 << 20,
@@ -294,13 +294,16 @@ void rp_hierarchy_release(struct rp_hierarchy *h)
 
 /* ---- servers ------------------------------------------------------------------------------- */
 
-/* Occupies a server; returns the clock at which it begins. */
-static uint64_t serve(struct rp_server *v, uint64_t clock, uint32_t cost_64ths,
-                      struct rp_level_stats *s)
+/* Occupies a server of a level; returns the clock at which it begins. */
+static uint64_t serve(struct rp_hierarchy *h, enum rp_level level, struct rp_server *v,
+                      uint64_t clock, uint32_t cost_64ths)
 {
     const uint64_t now = clock * SCALE;
     uint64_t begin = v->free;
-    s->busy_clocks += cost_64ths; /* The value counts 64ths until the end of the simulation. */
+    if (h->work_64ths)
+        h->work_64ths[level] += cost_64ths;
+    h->stats[level].busy_clocks +=
+        cost_64ths; /* The value counts 64ths until the end of the simulation. */
     if (now >= v->free) {
         v->gap_begin = v->free;
         v->gap_end = begin = now;
@@ -429,8 +432,8 @@ static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
     const struct rp_arch_timing *t = h->m.arch->timing;
     const uint32_t channel = channel_of(line, t->memory_channels) % h->m.memory_channels;
     struct rp_level_stats *mall = &h->stats[RP_LEVEL_MALL], *hbm = &h->stats[RP_LEVEL_HBM];
-    uint64_t at =
-        serve(&h->mall_channel[channel], clock + mall_way(t), h->read_64ths[RP_LEVEL_MALL], mall);
+    uint64_t at = serve(h, RP_LEVEL_MALL, &h->mall_channel[channel], clock + mall_way(t),
+                        h->read_64ths[RP_LEVEL_MALL]);
     const uint32_t rest = t->mall_clocks - t->l2_clocks - mall_way(t);
     struct rp_mall_line *slot = mall_find(h, line);
     mall->reads++;
@@ -441,7 +444,8 @@ static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
     }
     const enum fetched fetched = fetched_elsewhere(h, line);
     if (fetched == BY_NOBODY) {
-        at = serve(&h->hbm_channel[channel], at + hbm_way(t), h->read_64ths[RP_LEVEL_HBM], hbm);
+        at = serve(h, RP_LEVEL_HBM, &h->hbm_channel[channel], at + hbm_way(t),
+                   h->read_64ths[RP_LEVEL_HBM]);
         at += t->hbm_clocks - t->mall_clocks - hbm_way(t);
         hbm->reads++;
         hbm->read_bytes += RP_REC_LINE_BYTES;
@@ -456,26 +460,24 @@ static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
 
 /* Writes 64 bytes from the L2. The time depends on when the line is replaced. Here the bytes count
  * when they are written first, so that a sample that is shorter than the cache is large sees the
- * traffic as well. The writes of about one memory latency are buffered; this returns when there is
- * room for this one.
+ * traffic as well. Nobody waits for them: the L2 has acknowledged the store. That memory cannot
+ * take more than its rate shows in what workgroups asked of it (timing_engine.c), and at the end.
  */
-static uint64_t write_back(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
+static void write_back(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
 {
     const struct rp_arch_timing *t = h->m.arch->timing;
     const uint32_t channel = channel_of(line, t->memory_channels) % h->m.memory_channels;
     struct rp_level_stats *mall = &h->stats[RP_LEVEL_MALL], *hbm = &h->stats[RP_LEVEL_HBM];
-    const uint64_t there = clock + mall_way(t) + hbm_way(t);
-    uint64_t at =
-        serve(&h->mall_channel[channel], clock + mall_way(t), h->write_64ths[RP_LEVEL_MALL], mall);
+    const uint64_t at = serve(h, RP_LEVEL_MALL, &h->mall_channel[channel], clock + mall_way(t),
+                              h->write_64ths[RP_LEVEL_MALL]);
     struct rp_mall_line *slot = mall_find(h, line);
     mall->writes++;
     mall->write_bytes += HALF_BYTES;
     if (!mall_holds(h, slot))
         mall_note(h, slot, line, at);
-    at = serve(&h->hbm_channel[channel], at + hbm_way(t), h->write_64ths[RP_LEVEL_HBM], hbm);
+    serve(h, RP_LEVEL_HBM, &h->hbm_channel[channel], at + hbm_way(t), h->write_64ths[RP_LEVEL_HBM]);
     hbm->writes++;
     hbm->write_bytes += HALF_BYTES;
-    return at > there + t->hbm_clocks ? clock + (at - there) - t->hbm_clocks : clock;
 }
 
 /* ---- L2 ------------------------------------------------------------------------------------ */
@@ -524,7 +526,7 @@ static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uin
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
     struct rp_server *channel = l2_server(h, die, line);
-    const uint64_t at = serve(channel, clock, h->read_64ths[RP_LEVEL_L2], s);
+    const uint64_t at = serve(h, RP_LEVEL_L2, channel, clock, h->read_64ths[RP_LEVEL_L2]);
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line, &there);
     const bool hit = has(tag, SECTORS);
@@ -553,13 +555,13 @@ static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_r
     for (uint32_t half = 1; half <= 2; half <<= 1) {
         if (!(halves & half))
             continue;
-        at = serve(channel, clock, h->write_64ths[RP_LEVEL_L2], s);
+        at = serve(h, RP_LEVEL_L2, channel, clock, h->write_64ths[RP_LEVEL_L2]);
         s->writes++;
         s->write_bytes += HALF_BYTES;
         s->write_hits += there;
         if (!(tag->dirty & half)) {
             tag->dirty |= half;
-            at = write_back(h, line->number, at);
+            write_back(h, line->number, at);
         }
     }
     return pending(h, channel, clock, at);
@@ -572,7 +574,8 @@ static uint64_t l2_atomic(struct rp_hierarchy *h, uint32_t die, const struct rp_
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
     const uint32_t rounds = line->deepest ? line->deepest : 1;
     struct rp_server *channel = l2_server(h, die, line->number);
-    uint64_t at = serve(channel, clock, h->write_64ths[RP_LEVEL_L2] + SCALE * (rounds - 1), s);
+    uint64_t at =
+        serve(h, RP_LEVEL_L2, channel, clock, h->write_64ths[RP_LEVEL_L2] + SCALE * (rounds - 1));
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line->number, &there);
     s->atomics++;
@@ -580,7 +583,7 @@ static uint64_t l2_atomic(struct rp_hierarchy *h, uint32_t die, const struct rp_
         fetch(h, tag, line->number, at);
     if (!(tag->dirty & HALVES)) {
         tag->dirty |= HALVES;
-        at = write_back(h, line->number, at);
+        write_back(h, line->number, at);
     }
     return pending(h, channel, clock, (tag->ready > at ? tag->ready : at) + rounds - 1);
 }

@@ -130,16 +130,26 @@ static uint32_t event_queue_take(struct rp_event_queue *e, uint64_t *ret_time)
     return number;
 }
 
-/** This records when the simulated workgroups ended, in order. */
+/** This records when the simulated workgroups ended, in order, and what they had asked for. */
 struct rp_completions {
-    uint64_t *clock;
+    struct rp_completion {
+        uint64_t clock;
+        uint64_t work_64ths[RP_LEVELS]; /**< of this workgroup and those before it */
+    } * at;
     uint64_t count, room; /**< room: as many as can be noted */
 };
 
-static inline void completions_note(struct rp_completions *c, uint64_t clock)
+static void completions_note(struct rp_completions *c, uint64_t clock,
+                             const struct rp_cu_group *group)
 {
-    if (c->count < c->room)
-        c->clock[c->count++] = clock;
+    if (c->count >= c->room)
+        return;
+    struct rp_completion *at = &c->at[c->count];
+    at->clock = clock;
+    for (unsigned level = 0; level < RP_LEVELS; level++)
+        at->work_64ths[level] =
+            group->work_64ths[level] + (c->count ? at[-1].work_64ths[level] : 0);
+    c->count++;
 }
 
 /* ---- time ---------------------------------------------------------------------------------- */
@@ -162,6 +172,26 @@ static double longer(const struct rp_wave_record *r)
     return other_insts / other_waves / (insts / waves);
 }
 
+/* Returns the clocks of a workgroup between two ends: as often as workgroups ended, but no less
+ * than memory needs for what they asked of it. A short run of ends can be ahead of memory, whose
+ * queues hold what is written for about one latency; many fills of the GPU cannot. */
+static double clocks_each(const struct rp_completions *done, const struct rp_machine *m,
+                          uint64_t from, uint64_t to)
+{
+    const uint32_t servers[RP_LEVELS] = {
+        [RP_LEVEL_L2] = m->dies * m->arch->l2_channels_per_xcc,
+        [RP_LEVEL_MALL] = m->memory_channels,
+        [RP_LEVEL_HBM] = m->memory_channels,
+    };
+    const struct rp_completion *a = &done->at[from], *b = &done->at[to];
+    double clocks = (double)(b->clock - a->clock);
+    for (unsigned level = 0; level < RP_LEVELS; level++)
+        if (servers[level])
+            clocks = fmax(clocks, (double)(b->work_64ths[level] - a->work_64ths[level]) /
+                                      RP_SERVER_SCALE / servers[level]);
+    return clocks / (double)(to - from);
+}
+
 /**
  * Extrapolates to the clocks of the whole dispatch. With a sample these are the simulation's, plus
  * the time of all other workgroups of the die: the rate at which workgroups ended while the die
@@ -173,7 +203,8 @@ static double longer(const struct rp_wave_record *r)
  *         how far waves of other dies are longer or shorter
  */
 static double extrapolate(const struct rp_wave_record *r, const struct rp_completions *done,
-                          uint64_t end, uint64_t resident, double *ret_error)
+                          const struct rp_machine *m, uint64_t end, uint64_t resident,
+                          double *ret_error)
 {
     const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
     *ret_error = 0;
@@ -195,10 +226,9 @@ static double extrapolate(const struct rp_wave_record *r, const struct rp_comple
         return (double)end * (double)of_die / (double)done->count;
     }
     const uint64_t middle = from + (to - from) / 2;
-    const double first = (double)(done->clock[middle] - done->clock[from]) /
-                         (double)(middle - from + (middle == from));
-    const double second = (double)(done->clock[to] - done->clock[middle]) / (double)(to - middle);
-    const double each = (double)(done->clock[to] - done->clock[from]) / (double)(to - from);
+    const double first = clocks_each(done, m, from, middle == from ? to : middle);
+    const double second = clocks_each(done, m, middle, to);
+    const double each = clocks_each(done, m, from, to);
     const double more = each * longer(r) * (double)(of_die - done->count);
     const double clocks = (double)end + more;
     if (first + second > 0 && clocks > 0)
@@ -419,7 +449,7 @@ static void go_on(struct engine *e, struct rp_cu *cu)
             event_queue_put(&e->agenda, cu->number, cu->now);
             return;
         case RP_CU_HAS_ROOM:
-            completions_note(&e->done, e->r.clock);
+            completions_note(&e->done, e->r.clock, cu->ended);
             fill(e, cu->die, cu);
         }
 }
@@ -492,9 +522,9 @@ static int allocate(struct engine *e)
     e->wave = malloc((size_t)cus * RP_CU_SLOTS * sizeof *e->wave);
     e->group = calloc(groups ? groups : 1, sizeof *e->group);
     e->die = calloc(e->r.m.dies, sizeof *e->die);
-    e->done.clock = calloc(groups ? groups : 1, sizeof *e->done.clock);
+    e->done.at = calloc(groups ? groups : 1, sizeof *e->done.at);
     e->done.room = groups;
-    if (!e->cu || !e->wave || !e->group || !e->die || !e->done.clock)
+    if (!e->cu || !e->wave || !e->group || !e->die || !e->done.at)
         return -ENOMEM;
     for (uint32_t i = 0; i < cus; i++)
         rp_cu_init(&e->cu[i], i, i / e->r.m.cus_per_die, &e->wave[(size_t)i * RP_CU_SLOTS]);
@@ -514,7 +544,7 @@ static void release(struct engine *e)
     free(e->wave);
     free(e->group);
     free(e->die);
-    free(e->done.clock);
+    free(e->done.at);
 }
 
 int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *record,
@@ -536,7 +566,7 @@ int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *recor
         stats.all_dies = e.r.m.all_dies;
         const uint64_t drained = rp_hierarchy_drained(&e.r.memory);
         stats.replay_clocks = e.r.end > drained ? e.r.end : drained;
-        stats.clocks = extrapolate(record, &e.done, stats.replay_clocks,
+        stats.clocks = extrapolate(record, &e.done, &e.r.m, stats.replay_clocks,
                                    (uint64_t)e.r.m.cus_per_die * record->shape.groups_per_cu,
                                    &stats.error_share);
         if (stats.wave_clocks)

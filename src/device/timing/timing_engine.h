@@ -218,7 +218,9 @@ struct rp_machine {
     struct rp_sharing sharing; /**< with the dies that are not replayed */
 };
 
-/** A server has a rate. Its times are in 1/64 clocks, except for the last. */
+enum { RP_SERVER_SCALE = 64 };
+
+/** A server has a rate. Its times are in 1/RP_SERVER_SCALE clocks, except for the last. */
 struct rp_server {
     uint64_t free;               /**< has nothing to do from then on */
     uint64_t gap_begin, gap_end; /**< nor in between, last before that */
@@ -228,9 +230,10 @@ struct rp_server {
 struct rp_hierarchy {
     struct rp_machine m;
     struct rp_level_stats *stats; /**< RP_LEVELS of them */
-    struct rp_tags *l1;           /**< per CU, numbered over all dies; without tags until opened */
-    struct rp_tags *scalar;       /**< per group of CUs */
-    struct rp_tags *l2;           /**< per die */
+    uint64_t *work_64ths;   /**< RP_LEVELS of them: of whom the request at work is; not owned */
+    struct rp_tags *l1;     /**< per CU, numbered over all dies; without tags until opened */
+    struct rp_tags *scalar; /**< per group of CUs */
+    struct rp_tags *l2;     /**< per die */
     struct rp_server *l2_channel; /**< per channel of each die */
     struct rp_server *mall_channel, *hbm_channel;
     uint32_t read_64ths[RP_LEVELS], write_64ths[RP_LEVELS]; /**< a line; 64 bytes written */
@@ -294,6 +297,8 @@ struct rp_cu_group {
     uint32_t waves_recorded; /**< of these, not beyond their record: barriers are for them */
     uint32_t at_barrier;
     uint64_t barrier_since;
+    uint64_t
+        work_64ths[RP_LEVELS]; /**< of servers below the L1, that its requests have asked for */
     uint8_t slot[RP_CU_GROUP_WAVES];
 };
 
@@ -339,7 +344,8 @@ struct rp_cu {
     uint64_t address_free;
     uint64_t lds_free, lds_port_free[RP_CU_SIMDS / 2]; /**< its banks; a port for two SIMDs */
     uint64_t port_free[RP_CU_SIMDS][RP_REC_UNITS];
-    uint64_t insts[RP_REC_UNITS]; /**< executed, by unit */
+    uint64_t insts[RP_REC_UNITS];    /**< executed, by unit */
+    const struct rp_cu_group *ended; /**< the latest workgroup that has */
     uint32_t number, die;
     uint32_t used; /**< bit for each slot */
     uint32_t simd_waves[RP_CU_SIMDS];

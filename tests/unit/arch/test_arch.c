@@ -190,7 +190,8 @@ static void products_are_selected(void **state)
                      (int)rp_arch_choices(RP_ARCH_SOFTWARE, NULL, 0));
     assert_string_equal(choices, "gfx9");
     rp_arch_choices(RP_ARCH_TIMED, choices, sizeof choices);
-    assert_string_equal(choices, "gfx942:mi300x, gfx942:mi300a, gfx942:mi325x");
+    assert_string_equal(choices, "gfx90a:mi250x, gfx90a:mi250, gfx90a:mi210, gfx942:mi300x, "
+                                 "gfx942:mi300a, gfx942:mi325x, gfx950:mi350x");
     rp_arch_choices(RP_ARCH_ANY, choices, sizeof choices);
     assert_non_null(strstr(choices, ", gfx950:mi350x, gfx1030, gfx908, gfx1100"));
 }
