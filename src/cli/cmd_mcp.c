@@ -804,6 +804,17 @@ static void start_next(struct state *s)
     }
 }
 
+static void refuse_tool(struct state *s, json_t *id, const char *name)
+{
+    const char *near = name ? rp_mcp_tool_near(name) : NULL;
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, name ? "there is no such tool" : "name is missing");
+    if (near)
+        rp_buf_printf(&text, ", did you mean %s?", near);
+    refuse(s, id, RP_MCP_BAD_PARAMS, rp_buf_text(&text));
+}
+
 static void call_tool(struct state *s, const struct rp_mcp_message *m, bool modern)
 {
     const char *name = json_string_value(json_object_get(m->params, "name"));
@@ -815,7 +826,7 @@ static void call_tool(struct state *s, const struct rp_mcp_message *m, bool mode
     struct rp_mcp_call *call;
 
     if (!tool) {
-        refuse(s, m->id, RP_MCP_BAD_PARAMS, name ? "there is no such tool" : "name is missing");
+        refuse_tool(s, m->id, name);
         return;
     }
     if ((arguments && !json_is_object(arguments)) ||

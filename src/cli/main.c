@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "run/machine.h"
 
 static const struct command {
@@ -51,6 +52,20 @@ static int help_or_version(const char *word, int *ret_code)
     return 0;
 }
 
+static int unknown_command(const char *word)
+{
+    struct rp_nearest nearest = {.word = word};
+
+    for (unsigned i = 0; i < COMMANDS; i++)
+        rp_nearest_try(&nearest, commands[i].name);
+    if (nearest.name)
+        rp_cli_note("unknown command %s, did you mean %s?; see rocm-perf --help", word,
+                    nearest.name);
+    else
+        rp_cli_note("unknown command %s; see rocm-perf --help", word);
+    return RP_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     int code;
@@ -70,6 +85,5 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < COMMANDS; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    rp_cli_note("unknown command %s; see rocm-perf --help", argv[1]);
-    return RP_USAGE;
+    return unknown_command(argv[1]);
 }

@@ -34,6 +34,8 @@ struct rp_mcp_tool {
     const char *description;
 };
 
+/** Returns the tool that was probably meant, or NULL. */
+const char *rp_mcp_tool_near(const char *name);
 /** @return NULL: there is no such tool */
 const struct rp_mcp_tool *rp_mcp_tool_find(const char *name);
 

@@ -37,6 +37,15 @@ const struct rp_mcp_tool *rp_mcp_tool_find(const char *name)
     return NULL;
 }
 
+const char *rp_mcp_tool_near(const char *name)
+{
+    struct rp_nearest nearest = {.word = name};
+
+    for (size_t i = 0; i < TOOLS; i++)
+        rp_nearest_try(&nearest, tools[i].name);
+    return nearest.name;
+}
+
 const struct rp_row *rp_mcp_argument_next(const struct rp_mcp_tool *tool, const struct rp_row *row)
 {
     size_t count;
@@ -380,6 +389,19 @@ static int add_arguments(const struct rp_mcp_tool *tool, const json_t *arguments
     return rc;
 }
 
+static int no_argument_named(const struct rp_mcp_tool *tool, const char *name, struct rp_err *err)
+{
+    struct rp_nearest nearest = {.word = name};
+
+    for (const struct rp_row *row = NULL; (row = rp_mcp_argument_next(tool, row)) != NULL;)
+        rp_nearest_try(&nearest, row->argument);
+    if (nearest.name)
+        return rp_fail(err, RP_USAGE, "%s has no argument %.100s, did you mean %s?", tool->name,
+                       name, nearest.name);
+    return rp_fail(err, RP_USAGE, "%s has no argument %.100s; tools/list has those it has",
+                   tool->name, name);
+}
+
 static int check_names(const struct rp_mcp_tool *tool, const json_t *arguments, struct rp_err *err)
 {
     const char *name;
@@ -392,8 +414,7 @@ static int check_names(const struct rp_mcp_tool *tool, const json_t *arguments, 
         while ((row = rp_mcp_argument_next(tool, row)) != NULL && strcmp(row->argument, name) != 0)
             ;
         if (!row && strcmp(name, "directory") != 0)
-            return rp_fail(err, RP_USAGE, "%s has no argument %.100s; tools/list has those it has",
-                           tool->name, name);
+            return no_argument_named(tool, name, err);
     }
     return 0;
 }

@@ -619,6 +619,68 @@ static int take_option(struct line *l, size_t place, char *word, struct rp_args 
     return take_value(row, word, args, err);
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+enum { MOST_NAME = 48 }; /**< bytes; longer words are nobody's typing errors */
+
+/** Counts the changes that lead from one word to the other (optimal string alignment). */
+static size_t changes_between(const char *a, const char *b)
+{
+    const size_t rows_of_a = strlen(a), columns = strlen(b);
+    unsigned char d[MOST_NAME + 1][MOST_NAME + 1];
+
+    for (size_t i = 0; i <= rows_of_a; i++)
+        for (size_t j = 0; j <= columns; j++) {
+            if (!i || !j) {
+                d[i][j] = (unsigned char)(i + j);
+                continue;
+            }
+            size_t best = d[i - 1][j - 1] + (size_t)(tolower((unsigned char)a[i - 1]) !=
+                                                     tolower((unsigned char)b[j - 1]));
+
+            best = least(best, least(d[i - 1][j], d[i][j - 1]) + 1u);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = least(best, d[i - 2][j - 2] + 1u);
+            d[i][j] = (unsigned char)best;
+        }
+    return d[rows_of_a][columns];
+}
+
+void rp_nearest_try(struct rp_nearest *nearest, const char *name)
+{
+    const size_t length = strlen(nearest->word);
+    const size_t most = length < 3 ? 0 : (length + 1) / 3;
+    size_t distance;
+
+    if (length > MOST_NAME || strlen(name) > MOST_NAME)
+        return;
+    distance = length >= 3 && strncmp(name, nearest->word, length) == 0
+                   ? 1
+                   : changes_between(nearest->word, name);
+    if (distance > most || (nearest->name && distance >= nearest->distance))
+        return;
+    nearest->name = name;
+    nearest->distance = distance;
+}
+
+static int no_option(const struct table *t, const char *argument, struct rp_err *err)
+{
+    rp_autobuf word = {0};
+    struct rp_nearest nearest = {0};
+
+    rp_buf_add(&word, argument + 2, strcspn(argument + 2, "="));
+    nearest.word = rp_buf_text(&word);
+    for (size_t i = 1; i <= t->option_count; i++)
+        if (!(t->options[i]->flags & RP_OPTION_HIDDEN))
+            rp_nearest_try(&nearest, t->options[i]->name);
+    return nearest.name ? rp_fail(err, RP_USAGE, "%s is no option, did you mean --%s?", argument,
+                                  nearest.name)
+                        : rp_fail(err, RP_USAGE, "%s is no option", argument);
+}
+
 /** Finds what is wrong with a long option that getopt did not take. The message starts with its
  * name. */
 static int bad_long_option(const struct table *t, const char *argument, struct rp_err *err)
@@ -639,7 +701,7 @@ static int bad_long_option(const struct table *t, const char *argument, struct r
         first = row;
     }
     return first ? rp_fail(err, RP_USAGE, "--%s takes no value", first->name)
-                 : rp_fail(err, RP_USAGE, "%s is no option", argument);
+                 : no_option(t, argument, err);
 }
 
 /** getopt has returned ':' or '?'. The message names the option, also one within "-xyz". */
@@ -773,7 +835,7 @@ void rp_args_free(void *args)
 /* --- help --------------------------------------------------------------------------------------
  */
 
-enum { WIDTH = 96, MOST_LEFT = 24 };
+enum { WIDTH = 80, MOST_LEFT = 24 };
 
 /** Writes words from the column @p indent, where the line is, to the right margin. Further lines
  * begin at the same column. */

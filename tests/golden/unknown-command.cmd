@@ -1,2 +1,3 @@
 # exit 2
 rocm-perf frobnicate
+rocm-perf anaylze

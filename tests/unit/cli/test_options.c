@@ -250,9 +250,40 @@ static void help_has_no_gaps(void **state)
         assert_null(strstr(rp_buf_text(&text), "%l"));
         assert_null(strstr(rp_buf_text(&text), "%d"));
         for (const char *at = rp_buf_text(&text); *at; at += strcspn(at, "\n") + 1)
-            if (strcspn(at, "\n") > 96)
+            if (strcspn(at, "\n") > 80)
                 fail_msg("%.*s", (int)strcspn(at, "\n"), at);
     }
+}
+
+static const char *nearest_of(const char *word)
+{
+    struct rp_nearest nearest = {.word = word};
+
+    for (unsigned c = 0; c < RP_COMMANDS; c++) {
+        size_t count;
+
+        rp_nearest_try(&nearest, rp_command_rows((enum rp_command_id)c, &count)->name);
+    }
+    return nearest.name;
+}
+
+/** One or two typing errors are understood, but another word never becomes a command. */
+static void typing_errors_are_understood(void **state)
+{
+    char long_word[4096];
+
+    (void)state;
+    assert_string_equal(nearest_of("porfile"), "profile");
+    assert_string_equal(nearest_of("profle"), "profile");
+    assert_string_equal(nearest_of("Compare"), "compare");
+    assert_string_equal(nearest_of("prof"), "profile");
+    assert_string_equal(nearest_of("analyse"), "analyze");
+    assert_null(nearest_of("frobnicate"));
+    assert_null(nearest_of(""));
+    assert_null(nearest_of("x"));
+    memset(long_word, 'p', sizeof long_word - 1);
+    long_word[sizeof long_word - 1] = '\0';
+    assert_null(nearest_of(long_word));
 }
 
 int main(void)
@@ -261,7 +292,7 @@ int main(void)
         cmocka_unit_test(rules_name_what_is_there), cmocka_unit_test(options_differ),
         cmocka_unit_test(presets_are_there),        cmocka_unit_test(values_as_they_are_written),
         cmocka_unit_test(what_is_refused),          cmocka_unit_test(version_ends_the_line),
-        cmocka_unit_test(help_has_no_gaps),
+        cmocka_unit_test(help_has_no_gaps),         cmocka_unit_test(typing_errors_are_understood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
