@@ -619,7 +619,7 @@ static int take_option(struct line *l, size_t place, char *word, struct rp_args 
     return take_value(row, word, args, err);
 }
 
-static size_t least(size_t a, size_t b)
+static size_t min_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -641,9 +641,9 @@ static size_t changes_between(const char *a, const char *b)
             size_t best = d[i - 1][j - 1] + (size_t)(tolower((unsigned char)a[i - 1]) !=
                                                      tolower((unsigned char)b[j - 1]));
 
-            best = least(best, least(d[i - 1][j], d[i][j - 1]) + 1u);
+            best = min_of(best, min_of(d[i - 1][j], d[i][j - 1]) + 1u);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                best = least(best, d[i - 2][j - 2] + 1u);
+                best = min_of(best, d[i - 2][j - 2] + 1u);
             d[i][j] = (unsigned char)best;
         }
     return d[rows_of_a][columns];
