@@ -254,6 +254,21 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
 /** Counts the terminal cells that rp_text_printable needs for the whole text. */
 size_t rp_text_cells(const char *text);
 
+/** Short forms of names, in the same order. */
+struct rp_short_names {
+    char **at;
+    size_t count;
+};
+
+/**
+ * Shortens the names of one table: without return types, namespaces, parameters, and template
+ * arguments that are the same in all of them. Names that differ have forms that differ; a name that
+ * cannot be shortened so stays whole. The forms are not escaped, as the names are not.
+ */
+int rp_short_names_make(const char *const *names, size_t count, struct rp_short_names *ret,
+                        struct rp_err *err);
+void rp_short_names_free(struct rp_short_names *names);
+
 /* The JSON of a report: members of the document are lines, the rest is as each writer says. */
 
 /** Opens the document, an object. */
