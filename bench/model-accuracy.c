@@ -27,7 +27,7 @@ double accuracy_launch(struct accuracy *b, const struct sim_code *code, const ch
         b->failed = true;
         return NAN;
     }
-    return b->sim.stats.clocks;
+    return rp_timing_simulated_clocks(b->sim.arch, &b->sim.counts, &b->sim.stats);
 }
 
 double accuracy_clocks(struct accuracy *b, const struct sim_code *code, const char *kernel,

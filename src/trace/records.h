@@ -487,7 +487,7 @@ enum rp_hip_form {
  */
 enum {
     RP_TIMING_FAST_VERSION = 2,
-    RP_TIMING_DETAILED_VERSION = 8,
+    RP_TIMING_DETAILED_VERSION = 9,
     RP_TIMING_OFF_VERSION = 1,
 };
 

@@ -172,24 +172,67 @@ static double longer(const struct rp_wave_record *r)
     return other_insts / other_waves / (insts / waves);
 }
 
+/* Returns how many servers a level of memory has. */
+static uint32_t servers_of(const struct rp_machine *m, enum rp_level level)
+{
+    switch (level) {
+    case RP_LEVEL_L2:
+        return m->dies * m->arch->l2_channels_per_xcc;
+    case RP_LEVEL_MALL:
+    case RP_LEVEL_HBM:
+        return m->memory_channels;
+    default:
+        return 0;
+    }
+}
+
+/* Returns the clocks that a level needs, all of its servers sharing the work between two ends. */
+static double work_clocks(const struct rp_completions *done, const struct rp_machine *m,
+                          enum rp_level level, uint64_t from, uint64_t to)
+{
+    const uint32_t servers = servers_of(m, level);
+    const uint64_t work = done->at[to].work_64ths[level] - done->at[from].work_64ths[level];
+    return servers ? (double)work / RP_SERVER_SCALE / servers : 0;
+}
+
 /* Returns the clocks of a workgroup between two ends: as often as workgroups ended, but no less
  * than memory needs for what they asked of it. A short run of ends can be ahead of memory, whose
  * queues hold what is written for about one latency; many fills of the GPU cannot. */
 static double clocks_each(const struct rp_completions *done, const struct rp_machine *m,
                           uint64_t from, uint64_t to)
 {
-    const uint32_t servers[RP_LEVELS] = {
-        [RP_LEVEL_L2] = m->dies * m->arch->l2_channels_per_xcc,
-        [RP_LEVEL_MALL] = m->memory_channels,
-        [RP_LEVEL_HBM] = m->memory_channels,
-    };
-    const struct rp_completion *a = &done->at[from], *b = &done->at[to];
-    double clocks = (double)(b->clock - a->clock);
+    double clocks = (double)(done->at[to].clock - done->at[from].clock);
     for (unsigned level = 0; level < RP_LEVELS; level++)
-        if (servers[level])
-            clocks = fmax(clocks, (double)(b->work_64ths[level] - a->work_64ths[level]) /
-                                      RP_SERVER_SCALE / servers[level]);
+        clocks = fmax(clocks, work_clocks(done, m, level, from, to));
     return clocks / (double)(to - from);
+}
+
+/** This says how what the replayed workgroups did is taken for all of their die. */
+struct rest {
+    double whole;      /**< a die that was replayed as a whole: times what it did */
+    double more;       /**< workgroups like those between two ends, besides those replayed; */
+    uint64_t from, to; /**< equal: there are too few ends */
+};
+
+/* The rate is taken from the end of the first fill to where nothing is left to start. */
+static struct rest rest_of(const struct rp_wave_record *r, const struct rp_completions *done,
+                           uint64_t resident)
+{
+    const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
+    if (r->plan.stride > 1 && of_die <= r->plan.count) /* The slowest die ends the dispatch. */
+        return (struct rest){.whole = fmax(longer(r), 1)};
+    if (of_die <= done->count || !done->count)
+        return (struct rest){.whole = 1};
+    struct rest rest = {.from = resident - 1, .to = done->count - resident - 1};
+    if (done->count < 3 * resident) {
+        rest.from = done->count / 4;
+        rest.to = done->count - 1 - done->count / 4;
+    }
+    if (rest.to <= rest.from)
+        return (struct rest){.whole = (double)of_die / (double)done->count};
+    rest.whole = 1;
+    rest.more = longer(r) * (double)(of_die - done->count);
+    return rest;
 }
 
 /**
@@ -198,42 +241,44 @@ static double clocks_each(const struct rp_completions *done, const struct rp_mac
  * was full, times how much longer the others are on average. If a die was simulated as a whole,
  * its clocks are multiplied by how much longer the waves of other dies are, if they are.
  * @param end  of the replay
- * @param resident  workgroups that the die holds
  * @param ret_error  estimate of the relative error: how far the two halves of that time disagree;
  *         how far waves of other dies are longer or shorter
  */
 static double extrapolate(const struct rp_wave_record *r, const struct rp_completions *done,
-                          const struct rp_machine *m, uint64_t end, uint64_t resident,
+                          const struct rp_machine *m, uint64_t end, const struct rest *rest,
                           double *ret_error)
 {
     const uint64_t of_die = (r->plan.group_count + r->plan.stride - 1) / r->plan.stride;
     *ret_error = 0;
-    if (r->plan.stride > 1 && of_die <= r->plan.count) { /* The slowest die ends the dispatch. */
-        const double more = longer(r);
-        *ret_error = fabs(more - 1);
-        return (double)end * (more > 1 ? more : 1);
+    if (!(rest->more > 0)) {
+        if (r->plan.stride > 1 && of_die <= r->plan.count)
+            *ret_error = fabs(longer(r) - 1);
+        else if (rest->whole > 1)
+            *ret_error = 1;
+        return (double)end * rest->whole;
     }
-    if (of_die <= done->count || !done->count)
-        return (double)end;
-    /* The rate is taken from the end of the first fill to where nothing is left to start. */
-    uint64_t from = resident - 1, to = done->count - resident - 1;
-    if (done->count < 3 * resident) {
-        from = done->count / 4;
-        to = done->count - 1 - done->count / 4;
-    }
-    if (to <= from) {
-        *ret_error = 1;
-        return (double)end * (double)of_die / (double)done->count;
-    }
-    const uint64_t middle = from + (to - from) / 2;
-    const double first = clocks_each(done, m, from, middle == from ? to : middle);
-    const double second = clocks_each(done, m, middle, to);
-    const double each = clocks_each(done, m, from, to);
-    const double more = each * longer(r) * (double)(of_die - done->count);
+    const uint64_t middle = rest->from + (rest->to - rest->from) / 2;
+    const double first = clocks_each(done, m, rest->from, middle == rest->from ? rest->to : middle);
+    const double second = clocks_each(done, m, middle, rest->to);
+    const double more = clocks_each(done, m, rest->from, rest->to) * rest->more;
     const double clocks = (double)end + more;
     if (first + second > 0 && clocks > 0)
         *ret_error = fabs(first - second) / (first + second) * more / clocks;
     return clocks;
+}
+
+/* Returns what a level of memory needs for the whole dispatch. */
+static double level_clocks(const struct rp_completions *done, const struct rp_machine *m,
+                           enum rp_level level, const struct rest *rest)
+{
+    const uint32_t servers = servers_of(m, level);
+    if (!servers || !done->count)
+        return 0;
+    const uint64_t all = done->at[done->count - 1].work_64ths[level];
+    const double clocks = (double)all / RP_SERVER_SCALE / servers * rest->whole;
+    return rest->more > 0 ? clocks + work_clocks(done, m, level, rest->from, rest->to) /
+                                         (double)(rest->to - rest->from) * rest->more
+                          : clocks;
 }
 
 /* ---- sharing ------------------------------------------------------------------------------- */
@@ -314,6 +359,21 @@ static bool add_groups(struct set *s, const struct rp_rec_group *g, uint64_t cou
     return true;
 }
 
+/* Notes clocks of atomics in place of a moment: lanes that mean one dword follow one another. */
+static void add_atomics(struct set *s, const struct rp_rec_wave *w, uint32_t most_steps)
+{
+    const uint32_t limit = w->lines_only ? most_steps : w->step_count;
+    for (uint32_t i = 0; i < w->access_count && w->access[i].step < limit; i++) {
+        const struct rp_rec_access *a = &w->access[i];
+        for (uint32_t k = 0; k < a->line_count && a->flags & RP_REC_ATOMIC; k++) {
+            const struct rp_rec_line *line = &w->line[a->first_line + k];
+            struct entry *e = place(s, line->number);
+            s->count += !e->line;
+            *e = (struct entry){line->number + 1, e->moment + (line->deepest ? line->deepest : 1)};
+        }
+    }
+}
+
 static struct rp_sharing compare(const struct set *mains, const struct set *probes)
 {
     uint64_t shared = 0, together = 0;
@@ -351,6 +411,75 @@ static int sharing_of(const struct rp_wave_record *r, uint64_t resident, struct 
     free(mains.at);
     free(probes.at);
     return fits ? 0 : -ENOMEM;
+}
+
+/* ---- atomics ------------------------------------------------------------------------------- */
+
+/* A line is in one L2 at a time, so atomics on it follow one another, whichever dies send them.
+ * These are the clocks of a line in a part of the record.
+ */
+static int count_atomics(const struct rp_wave_record *r, uint64_t first, uint64_t end,
+                         struct set *ret)
+{
+    uint64_t lines = 0;
+    for (uint64_t g = first; g < end; g++)
+        for (uint32_t w = 0; w < r->group[g].wave_count; w++)
+            for (uint32_t i = 0; i < r->group[g].wave[w].access_count; i++)
+                if (r->group[g].wave[w].access[i].flags & RP_REC_ATOMIC)
+                    lines += r->group[g].wave[w].access[i].line_count;
+    if (!lines)
+        return 0;
+    if (!init_set(ret, lines))
+        return -ENOMEM;
+    for (uint64_t g = first; g < end; g++)
+        for (uint32_t w = 0; w < r->group[g].wave_count; w++)
+            add_atomics(ret, &r->group[g].wave[w], r->plan.steps_limit);
+    return 0;
+}
+
+static double clocks_of(const struct set *s, uint64_t line, uint64_t groups)
+{
+    return s->count ? (double)place(s, line)->moment / (double)groups : 0;
+}
+
+/* Returns the most clocks a workgroup that any line is busy with. What lies between two halves of
+ * the sample, and between dies, is taken to be as busy as the idler of them: a line may be busy
+ * in a part of the grid only. */
+static double busiest(const struct set part[3], const uint64_t groups[3], unsigned parts)
+{
+    double most = 0;
+    for (uint64_t i = 0; i < part[0].size && part[0].count; i++) {
+        if (!part[0].at[i].line)
+            continue;
+        double least = INFINITY;
+        for (unsigned k = 0; k < parts; k++)
+            least = fmin(least, clocks_of(&part[k], part[0].at[i].line - 1, groups[k]));
+        most = fmax(most, least);
+    }
+    return most;
+}
+
+/**
+ * Estimates the clocks of the line that has most atomics.
+ * @return 0 or -ENOMEM
+ */
+static int atomics_of(const struct rp_wave_record *r, double *ret_clocks)
+{
+    struct set part[3] = {{0}};
+    const uint64_t count = r->plan.count, probes = r->plan.probes;
+    const bool all = count == r->plan.group_count || count < 2;
+    const uint64_t half = all ? count : count / 2;
+    const uint64_t end[3] = {half, count, count + probes};
+    const uint64_t groups[3] = {half, count - half, probes};
+    int status = 0;
+    for (unsigned k = 0; k < 3 && !status; k++)
+        if (groups[k])
+            status = count_atomics(r, k ? end[k - 1] : 0, end[k], &part[k]);
+    const unsigned parts = all ? 1 : probes ? 3 : 2;
+    *ret_clocks = status ? 0 : busiest(part, groups, parts) * (double)r->plan.group_count;
+    for (unsigned k = 0; k < 3; k++)
+        free(part[k].at);
+    return status;
 }
 
 /* The machine gives workgroups to dies and compute units (compute_unit.c). These run ahead of each
@@ -547,6 +676,16 @@ static void release(struct engine *e)
     free(e->done.at);
 }
 
+static void extrapolate_all(const struct engine *e, struct rp_timing_stats *s)
+{
+    const struct rp_wave_record *r = e->r.rec;
+    const uint64_t resident = (uint64_t)e->r.m.cus_per_die * r->shape.groups_per_cu;
+    const struct rest rest = rest_of(r, &e->done, resident);
+    s->clocks = extrapolate(r, &e->done, &e->r.m, s->replay_clocks, &rest, &s->error_share);
+    for (unsigned level = 0; level < RP_LEVELS; level++)
+        s->level_clocks[level] = level_clocks(&e->done, &e->r.m, level, &rest);
+}
+
 int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *record,
                   const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
 {
@@ -554,6 +693,8 @@ int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *recor
                                     .sampled = record->plan.count < record->plan.group_count};
     struct engine e = {.r = {.rec = record, .watch = watch, .stats = &stats}};
     int status = machine_of(arch, record, &e.r.m);
+    if (!status)
+        status = atomics_of(record, &stats.atomic_clocks);
     if (!status)
         status = allocate(&e);
     if (!status) {
@@ -566,9 +707,7 @@ int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *recor
         stats.all_dies = e.r.m.all_dies;
         const uint64_t drained = rp_hierarchy_drained(&e.r.memory);
         stats.replay_clocks = e.r.end > drained ? e.r.end : drained;
-        stats.clocks = extrapolate(record, &e.done, &e.r.m, stats.replay_clocks,
-                                   (uint64_t)e.r.m.cus_per_die * record->shape.groups_per_cu,
-                                   &stats.error_share);
+        extrapolate_all(&e, &stats);
         if (stats.wave_clocks)
             stats.error_share += stats.unsure_clocks / (double)stats.wave_clocks;
         *ret = stats;

@@ -121,6 +121,10 @@ struct rp_timing_stats {
     uint64_t replay_clocks; /**< from the first workgroup's start to the last one's end */
     double clocks;          /**< modelled time of the whole dispatch */
     double error_share;     /**< estimate of the relative error that what is not replayed adds */
+    /** Of the whole dispatch: what L2, MALL and HBM need for what is asked of them; 0 for others.
+     */
+    double level_clocks[RP_LEVELS];
+    double atomic_clocks; /**< of the whole dispatch: of the line that has most atomics */
     bool sampled;
     uint32_t dies, all_dies; /**< replayed; of the GPU */
     uint64_t no_room_clocks; /**< summed over dies: a workgroup waits for room on a compute unit */

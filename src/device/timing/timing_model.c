@@ -142,15 +142,94 @@ uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_co
     return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
 }
 
+/* ---- the floor ----------------------------------------------------------------------------- */
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* How much more the dispatch did than what was replayed of it. Where waves differ, the lower of two
+ * estimates is taken, because a floor must hold. */
+static double scale_of(const struct rp_counts *c, const struct rp_timing_stats *stats)
+{
+    if (!stats->waves || !stats->insts || (!stats->sampled && !stats->cut_waves))
+        return 1;
+    const double waves = (double)c->waves / (double)stats->waves;
+    const double insts = (double)c->wave_insts / (double)stats->insts;
+    return larger(1, smaller(waves, insts));
+}
+
+/* Returns the clocks of a unit that each compute unit has, or each SIMD. */
+static double spread(double clocks, uint64_t units, uint64_t users)
+{
+    const uint64_t used = users < units ? users : units;
+    return used ? clocks / (double)used : 0;
+}
+
+/* Returns what the longest wave takes, which may not be in the sample. Passes of matrix
+ * instructions go on beside its other instructions. */
+static double longest_wave(const struct rp_counts *c, const struct rp_timing_stats *stats,
+                           double scale)
+{
+    const double all = (double)c->issue_cycles;
+    const double matrix = smaller(scale * (double)stats->port_clocks[RP_REC_MFMA], all);
+    if (!stats->sampled && !stats->cut_waves)
+        return 0;
+    return (double)c->max_wave_cycles * (all > 0 ? larger(matrix, all - matrix) / all : 1);
+}
+
+double rp_timing_floor_clocks(const struct rp_arch *arch, const struct rp_counts *c,
+                              const struct rp_timing_stats *stats, enum rp_timing_floor resource)
+{
+    const double scale = scale_of(c, stats), engine_hz = arch->engine_clock_mhz * 1e6;
+    const uint64_t cus = arch->compute_units, simds = cus * arch->simds_per_cu;
+    const uint64_t groups = stats->group_count;
+    switch (resource) {
+    case RP_FLOOR_HBM:
+        return stats->level_clocks[RP_LEVEL_HBM];
+    case RP_FLOOR_MALL:
+        return stats->level_clocks[RP_LEVEL_MALL];
+    case RP_FLOOR_L2:
+        return stats->level_clocks[RP_LEVEL_L2];
+    case RP_FLOOR_L1:
+        return spread(scale * (double)stats->level[RP_LEVEL_L1].busy_clocks, cus, groups);
+    case RP_FLOOR_L1_BYTES:
+        return spread(larger((double)c->read_bytes, (double)c->write_bytes) /
+                          arch->timing->l1_bytes_per_clock,
+                      cus, groups);
+    case RP_FLOOR_LDS:
+        return spread(scale * (double)stats->lds_busy_clocks, cus, groups);
+    case RP_FLOOR_VALU:
+        return spread(scale * (double)stats->port_clocks[RP_REC_VALU], simds, c->waves);
+    case RP_FLOOR_MATRIX:
+        return spread(scale * (double)stats->port_clocks[RP_REC_MFMA], simds, c->waves);
+    case RP_FLOOR_ATOMICS:
+        return stats->atomic_clocks;
+    case RP_FLOOR_WAVE:
+        return longest_wave(c, stats, scale);
+    case RP_FLOOR_PEER_LINK:
+        return link_seconds(arch, c, RP_PLACE_PEER) * engine_hz;
+    case RP_FLOOR_HOST_LINK:
+        return link_seconds(arch, c, RP_PLACE_HOST) * engine_hz;
+    default:
+        return 0;
+    }
+}
+
+double rp_timing_simulated_clocks(const struct rp_arch *arch, const struct rp_counts *c,
+                                  const struct rp_timing_stats *stats)
+{
+    double clocks = stats->clocks;
+    for (unsigned i = 0; i < RP_FLOORS; i++)
+        clocks = larger(clocks, rp_timing_floor_clocks(arch, c, stats, (enum rp_timing_floor)i));
+    return clocks;
+}
+
 uint64_t rp_timing_simulated_ticks(const struct rp_arch *arch, const struct rp_counts *c,
                                    const struct rp_timing_stats *stats)
 {
-    const double engine_hz = arch->engine_clock_mhz * 1e6;
-    const bool whole = !stats->sampled && !stats->cut_waves;
-    const double longest = whole ? 0 : (double)c->max_wave_cycles;
-    double seconds = larger(stats->clocks, longest) / engine_hz;
-    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_PEER));
-    seconds = larger(seconds, link_seconds(arch, c, RP_PLACE_HOST));
-    seconds += arch->timing->launch_clocks / engine_hz;
+    const double clocks = rp_timing_simulated_clocks(arch, c, stats) + arch->timing->launch_clocks;
+    const double seconds = clocks / (arch->engine_clock_mhz * 1e6);
     return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
 }

@@ -63,10 +63,34 @@ uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
 uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *c);
 
 /**
- * Computes the time from a simulation: its clocks, but at least what the traffic over links takes
- * and, unless all waves were simulated as a whole, the issue cycles of the longest wave; and what
- * it takes to launch anything at all.
+ * No dispatch with detailed timing takes less than any of these needs, however its waves were
+ * sampled, cut and extrapolated.
  */
+enum rp_timing_floor {
+    RP_FLOOR_HBM,  /**< lines that come from memory, and what is written there, at HBM's rates */
+    RP_FLOOR_MALL, /**< what the Infinity Cache is asked for, at its rate */
+    RP_FLOOR_L2,   /**< what the L2 is asked for, at the rates of its channels */
+    RP_FLOOR_L1,   /**< look-ups and bytes of the vector L1s */
+    RP_FLOOR_L1_BYTES, /**< bytes of all lanes: exact, and of every dispatch by itself */
+    RP_FLOOR_LDS,      /**< clocks of the LDS, bank conflicts included */
+    RP_FLOOR_VALU,     /**< vector instructions: FLOPs over their peak */
+    RP_FLOOR_MATRIX,   /**< passes of matrix instructions, likewise */
+    RP_FLOOR_ATOMICS,  /**< of the line that has most of them: one after another */
+    RP_FLOOR_WAVE,     /**< the longest wave's issue cycles, unless all were simulated as a whole */
+    RP_FLOOR_PEER_LINK, /**< bytes over the link to other GPUs */
+    RP_FLOOR_HOST_LINK, /**< and to the host */
+    RP_FLOORS,
+};
+
+/** Returns the clocks that a dispatch needs of a resource. */
+double rp_timing_floor_clocks(const struct rp_arch *arch, const struct rp_counts *c,
+                              const struct rp_timing_stats *stats, enum rp_timing_floor resource);
+
+/** Returns the clocks of a simulation, but at least all of the floor. */
+double rp_timing_simulated_clocks(const struct rp_arch *arch, const struct rp_counts *c,
+                                  const struct rp_timing_stats *stats);
+
+/** Computes the time from these clocks, and what it takes to launch anything at all. */
 uint64_t rp_timing_simulated_ticks(const struct rp_arch *arch, const struct rp_counts *c,
                                    const struct rp_timing_stats *stats);
 

@@ -821,6 +821,80 @@ static void a_sample_stands_for_the_grid(void **state)
         }
 }
 
+/* Each wave adds to a word twice: which one says @p kind, of all one, of each half of the grid, or
+ * of each workgroup. Returns what the busiest line takes. */
+static double atomic_clocks(const struct rp_rec_plan *plan, const char *kind)
+{
+    struct made *m = made_planned(plan, 4, 8);
+    const uint32_t unit = made_memory(m, RP_REC_VMEM);
+    const struct rp_rec_access add = {
+        .flags = RP_REC_WRITES | RP_REC_ATOMIC, .lanes = 64, .lane_bytes = 4, .lookups = 4};
+    for (uint64_t g = 0; g < plan->count + plan->probes; g++) {
+        const uint64_t id = m->record->group[g].linear_id;
+        const int64_t line = *kind == 'a'   ? 0x1000
+                             : *kind == 'h' ? 0x1000 + 32 * (id >= plan->group_count / 2)
+                                            : 0x1000 + (int64_t)(32 * id);
+        for (uint32_t w = 0; w < 4; w++)
+            for (unsigned i = 0; i < 2; i++) {
+                struct rp_rec_wave *wave = made_wave(m, g, w);
+                made_access(wave, unit, add, line, 1);
+                wave->line[wave->line_count - 1].deepest = 64;
+            }
+    }
+    m->record->total_waves = 4 * plan->group_count;
+    m->record->total_insts = 2 * m->record->total_waves;
+    assert_int_equal(rp_record_renumber_pages(m->record), 0);
+    const struct rp_timing_stats s = made_run(m);
+    made_free(m);
+    return s.atomic_clocks;
+}
+
+/* A line is in one L2 at a time: dies cannot change a word of it at once. A sample whose own line
+ * is busy says nothing of the rest of the grid. */
+static void atomics_on_one_word_follow_one_another(void **state)
+{
+    (void)state;
+    const struct rp_rec_plan all = {.group_count = 64, .count = 64, .stride = 1};
+    const struct rp_rec_plan sample = rp_rec_timing_plan_of(rp_arch_find("gfx942"), 9728, 4, 8);
+    assert_true(atomic_clocks(&all, "all") == 64 * 4 * 2 * 64);
+    assert_true(atomic_clocks(&all, "halves") == 32 * 4 * 2 * 64);
+    assert_true(atomic_clocks(&all, "own") == 4 * 2 * 64);
+    assert_true(sample.probes);
+    const double clocks = atomic_clocks(&sample, "all"), expected = 9728. * 4 * 2 * 64;
+    assert_true(clocks > 0.999 * expected && clocks < 1.001 * expected);
+    assert_true(atomic_clocks(&sample, "halves") == 0);
+    assert_true(atomic_clocks(&sample, "own") == 0);
+}
+
+/* What memory is asked for by all of a grid follows from a sample. */
+static void a_sample_tells_what_memory_needs(void **state)
+{
+    (void)state;
+    const struct rp_rec_plan all = {.group_count = 9728, .count = 9728, .stride = 1};
+    const struct rp_rec_plan sample = rp_rec_timing_plan_of(rp_arch_find("gfx942"), 9728, 4, 8);
+    const struct rp_rec_plan *plan[] = {&all, &sample};
+    struct rp_timing_stats s[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct made *m = made_planned(plan[i], 4, 8);
+        const uint32_t unit = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 15);
+        work(m, "copies", unit, wait, 0);
+        m->record->total_insts = 3 * m->record->total_waves;
+        assert_int_equal(rp_record_renumber_pages(m->record), 0);
+        s[i] = made_run(m);
+        made_free(m);
+    }
+    for (unsigned level = RP_LEVEL_L2; level <= RP_LEVEL_HBM; level++) {
+        const double ratio = s[1].level_clocks[level] / s[0].level_clocks[level];
+        if (!(ratio > 0.98 && ratio < 1.02))
+            fail_msg("level %u: %g", level, ratio);
+        assert_true(s[1].level_clocks[level] <= s[1].clocks);
+    }
+    /* 1 KiB each way of each wave, at HBM's rates */
+    const double hbm = 9728 * 4 * 1024. * (1 / 1886.8 + 1 / 2105.1);
+    assert_true(s[0].level_clocks[RP_LEVEL_HBM] > 0.98 * hbm &&
+                s[0].level_clocks[RP_LEVEL_HBM] < 1.02 * hbm);
+}
+
 /* Dies whose waves execute three times as much as those of the one that is replayed. */
 static void other_dies_may_take_longer(void **state)
 {
@@ -872,6 +946,8 @@ int main(void)
         cmocka_unit_test(workgroups_are_dealt_out),
         cmocka_unit_test(occupancy_is_kept),
         cmocka_unit_test(a_sample_stands_for_the_grid),
+        cmocka_unit_test(atomics_on_one_word_follow_one_another),
+        cmocka_unit_test(a_sample_tells_what_memory_needs),
         cmocka_unit_test(other_dies_may_take_longer),
     };
 

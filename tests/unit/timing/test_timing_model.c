@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 #include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
+#include "device/timing/timing_engine.h"
 #include "device/timing/timing_model.h"
 
 #include "unit/cmocka_all.h"
@@ -90,6 +91,125 @@ static void links_take_bandwidth(void **state)
     assert_int_equal(rp_timing_dispatch_ticks(&apu, &far), rp_timing_dispatch_ticks(&apu, &c));
 }
 
+/* A simulation that ended at once, of a quarter of the workgroups. */
+static struct rp_timing_stats quarter(void)
+{
+    return (struct rp_timing_stats){.group_count = 10000,
+                                    .groups = 2500,
+                                    .waves = 2500,
+                                    .insts = 2500 * 100,
+                                    .clocks = 1,
+                                    .sampled = true};
+}
+
+static const struct rp_counts all_of_it = {.waves = 10000, .wave_insts = 10000 * 100};
+
+/* Only this resource is used: it takes these clocks, and so does the dispatch. */
+static void takes(enum rp_timing_floor resource, const struct rp_counts *c,
+                  const struct rp_timing_stats *s, double clocks)
+{
+    const struct rp_arch *arch = mi300x();
+    const double all = clocks + arch->timing->launch_clocks;
+    const uint64_t expect = (uint64_t)(all / arch->engine_clock_mhz * arch->timestamp_mhz);
+    for (unsigned i = 0; i < RP_FLOORS; i++)
+        if (i == (unsigned)resource)
+            assert_true(rp_timing_floor_clocks(arch, c, s, resource) > clocks - 0.5 &&
+                        rp_timing_floor_clocks(arch, c, s, resource) < clocks + 0.5);
+        else
+            assert_true(rp_timing_floor_clocks(arch, c, s, (enum rp_timing_floor)i) == 0);
+    assert_in_range(rp_timing_simulated_ticks(arch, c, s), expect, expect + 2);
+}
+
+static void memory_takes_what_is_asked_of_it(void **state)
+{
+    (void)state;
+    const enum rp_level level[] = {RP_LEVEL_HBM, RP_LEVEL_MALL, RP_LEVEL_L2};
+    const enum rp_timing_floor resource[] = {RP_FLOOR_HBM, RP_FLOOR_MALL, RP_FLOOR_L2};
+    for (unsigned i = 0; i < 3; i++) {
+        struct rp_timing_stats s = quarter();
+        s.level_clocks[level[i]] = 2100000;
+        takes(resource[i], &all_of_it, &s, 2100000);
+    }
+}
+
+/* 304 compute units of 4 SIMDs. */
+static void units_take_what_their_work_takes(void **state)
+{
+    (void)state;
+    struct rp_timing_stats s = quarter();
+    s.level[RP_LEVEL_L1].busy_clocks = 304 * 100000;
+    takes(RP_FLOOR_L1, &all_of_it, &s, 400000);
+    s = quarter();
+    s.lds_busy_clocks = 304 * 100000; /* conflicts are among these */
+    takes(RP_FLOOR_LDS, &all_of_it, &s, 400000);
+    s = quarter();
+    s.port_clocks[RP_REC_VALU] = 1216 * 100000;
+    takes(RP_FLOOR_VALU, &all_of_it, &s, 400000);
+    s = quarter();
+    s.port_clocks[RP_REC_MFMA] = 1216 * 100000;
+    takes(RP_FLOOR_MATRIX, &all_of_it, &s, 400000);
+}
+
+static void few_workgroups_use_few_units(void **state)
+{
+    (void)state;
+    struct rp_counts c = {.waves = 2, .wave_insts = 20};
+    struct rp_timing_stats s = {.group_count = 2, .waves = 2, .insts = 20, .clocks = 1};
+    s.lds_busy_clocks = 200000;
+    takes(RP_FLOOR_LDS, &c, &s, 100000);
+    s.lds_busy_clocks = 0;
+    s.port_clocks[RP_REC_VALU] = 200000;
+    takes(RP_FLOOR_VALU, &c, &s, 100000);
+}
+
+/* Exact counts of the dispatch, whatever was sampled of it. */
+static void exact_counts_bound_every_dispatch(void **state)
+{
+    (void)state;
+    const struct rp_timing_stats s = quarter();
+    struct rp_counts c = all_of_it;
+    c.read_bytes = 304ull * 64 * 300000;
+    c.write_bytes = 304ull * 64 * 200000;
+    takes(RP_FLOOR_L1_BYTES, &c, &s, 300000);
+    c = all_of_it;
+    c.max_wave_cycles = 500000;
+    takes(RP_FLOOR_WAVE, &c, &s, 500000);
+    struct rp_timing_stats matrix = s; /* 6e8 of 8e8: the rest fits beside them */
+    matrix.port_clocks[RP_REC_MFMA] = 150000000;
+    c.issue_cycles = 800000000;
+    const double clocks = rp_timing_floor_clocks(mi300x(), &c, &matrix, RP_FLOOR_WAVE);
+    assert_true(clocks > 374999 && clocks < 375001);
+    c = all_of_it;
+    c.link_bytes[RP_PLACE_HOST][0] = 57600000;
+    takes(RP_FLOOR_HOST_LINK, &c, &s, 2100000);
+    c = all_of_it;
+    c.link_bytes[RP_PLACE_PEER][1] = 48000000;
+    takes(RP_FLOOR_PEER_LINK, &c, &s, 2100000);
+}
+
+static void atomics_on_a_line_follow_one_another(void **state)
+{
+    (void)state;
+    struct rp_timing_stats s = quarter();
+    s.atomic_clocks = 640000;
+    takes(RP_FLOOR_ATOMICS, &all_of_it, &s, 640000);
+}
+
+/* Where waves that were not sampled did less, or more, the lower estimate is a floor. */
+static void a_floor_is_not_above_the_truth(void **state)
+{
+    (void)state;
+    struct rp_timing_stats s = quarter();
+    struct rp_counts c = all_of_it;
+    s.port_clocks[RP_REC_VALU] = 1216 * 100000;
+    c.wave_insts = 2 * s.insts;
+    takes(RP_FLOOR_VALU, &c, &s, 200000);
+    c.wave_insts = 20 * s.insts;
+    takes(RP_FLOOR_VALU, &c, &s, 400000);
+    s.sampled = false; /* All is known. */
+    takes(RP_FLOOR_VALU, &c, &s, 100000);
+}
+
 static void every_class_has_a_cost(void **state)
 {
     (void)state;
@@ -100,9 +220,18 @@ static void every_class_has_a_cost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_still_takes_time),     cmocka_unit_test(one_long_wave_decides),
-        cmocka_unit_test(issue_is_shared_by_the_simds), cmocka_unit_test(bytes_take_bandwidth),
-        cmocka_unit_test(every_class_has_a_cost),       cmocka_unit_test(links_take_bandwidth),
+        cmocka_unit_test(nothing_still_takes_time),
+        cmocka_unit_test(one_long_wave_decides),
+        cmocka_unit_test(issue_is_shared_by_the_simds),
+        cmocka_unit_test(bytes_take_bandwidth),
+        cmocka_unit_test(every_class_has_a_cost),
+        cmocka_unit_test(links_take_bandwidth),
+        cmocka_unit_test(memory_takes_what_is_asked_of_it),
+        cmocka_unit_test(units_take_what_their_work_takes),
+        cmocka_unit_test(few_workgroups_use_few_units),
+        cmocka_unit_test(exact_counts_bound_every_dispatch),
+        cmocka_unit_test(atomics_on_a_line_follow_one_another),
+        cmocka_unit_test(a_floor_is_not_above_the_truth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
