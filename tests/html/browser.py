@@ -141,6 +141,24 @@ class Browser:
             self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="none" if kind == "mouseMoved" else "left", clickCount=1)
         self.settle()
 
+    def drag(self, begin, end, shift=False):
+        """The left button down at BEGIN, moved to END in steps, and up there."""
+        held = {"button": "left", "buttons": 1, "modifiers": 8 if shift else 0}
+        at = lambda f: {"x": begin[0] + (end[0] - begin[0]) * f, "y": begin[1] + (end[1] - begin[1]) * f}
+        self.ask("Input.dispatchMouseEvent", type="mousePressed", clickCount=1, **at(0), **held)
+        for f in (0.3, 0.7, 1):
+            self.ask("Input.dispatchMouseEvent", type="mouseMoved", **at(f), **held)
+        self.ask("Input.dispatchMouseEvent", type="mouseReleased", clickCount=1, **at(1), **held)
+        self.settle()
+
+    def hover(self, x, y):
+        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="none")
+        self.settle()
+
+    def wheel(self, x, y, by):
+        self.ask("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=by)
+        self.settle()
+
     def key(self, key, code=0):
         more = {"text": key} if len(key) == 1 else {}
         self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, **more)

@@ -145,7 +145,7 @@ def two_gpus(b, page, scratch, check, loads):
     check("kernels do not say their GPU:", {row[1] for row in roof[1:]} == set(hbm), roof[:3])
     said = b.run("document.querySelector('#roofline').textContent")
     check("nothing is said of the GPU without kernels", "No kernel was counted on GPU 8" in said)
-    check("the overview does not name each GPU", "GPU 7: gfx90a" in b.run("document.querySelector('#overview').textContent"))
+    check("the head does not name each GPU", "GPU 7: gfx90a" in b.run("document.querySelector('#finding').textContent"))
     return docs
 
 

@@ -12,6 +12,7 @@ import tempfile
 
 import browser
 import extract
+import navigation
 import odd_pages
 
 ROCM_PERF, SOURCE = sys.argv[1:3]
@@ -216,7 +217,7 @@ def threads_alone(b, scratch):
     loads(b, page)
     check("hardware is called modelled", b.run("document.querySelector('#device').hidden"))
     hottest = max(docs["thread_trace"]["thread_trace"][0]["instructions"], key=lambda i: i["sums"]["stall_cycles"])
-    first = b.run("document.querySelector('.card .scroll tbody td').textContent")
+    first = b.run("document.querySelector('.card .hot-instructions tbody td').textContent")
     check("the hottest instruction is not the first:", first == hottest["isa"], (first, hottest))
     names = next(os.path.join(at, "filenames.json") for at, _, files in os.walk(made) if "filenames.json" in files)
     with open(names) as file:
@@ -258,6 +259,7 @@ def main():
         check("hardware is called modelled", b.run("document.querySelector('#device').hidden"))
         left, width, longest = timeline_pixels(b, docs["timeline"])
         choosing(b, docs["timeline"], left, width, longest)
+        navigation.run(b, docs["timeline"], check)
         ticks_differ(b)
         table_keys(b)
         charts(b, docs)

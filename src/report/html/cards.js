@@ -10,8 +10,9 @@ function bottleneckPart(k) {
       { title: 'rule', of: (r) => words(r.id) }, { title: 'says', of: (r) => words(r.label) }, { title: 'points', n: true, of: (r) => r.points }, { title: 'because', of: (r) => r.conditions.map(condition).join('; ') },
     ], a.bottleneck.rules));
   else node.append(el('p', { className: 'dim' }, 'No rule fired.'));
-  if (a.bottleneck.missing.length) node.append(folded(`What is not known (${a.bottleneck.missing.length})`, list(a.bottleneck.missing.map((m) => [words(m.feature), 'needs ' + or(m.needs, '?')]))));
-  if (a.thread_traces) node.append(el('p', { className: 'dim' }, `Thread traces: ${a.thread_traces.used} used, of these ${a.thread_traces.partial} partial and ${a.thread_traces.sampled} of a part of the workgroups; ${a.thread_traces.damaged} damaged.`));
+  if (a.bottleneck.missing.length) node.append(folded(`Missing data (${a.bottleneck.missing.length})`, list(a.bottleneck.missing.map((m) => [words(m.feature), 'needs ' + or(m.needs, '?')]))));
+  const t = a.thread_traces;
+  if (t) node.append(el('p', { className: 'dim' }, ['used', 'partial', 'sampled', 'damaged'].filter((key) => t[key] > 0).map((key) => `${t[key]} ${{ used: t.used === 1 ? 'thread trace' : 'thread traces', partial: 'partial', sampled: 'of a part of the workgroups', damaged: 'damaged and not used' }[key]}`).join(', ')));
   return node;
 }
 
@@ -31,13 +32,19 @@ function occupancyPart(k) {
   return node;
 }
 
+// HIP counts blocks, HSA work-items: both, so that neither is taken for the other.
+function gridText(p) {
+  const blocks = p.block && p.block.every((n) => n > 0) ? p.grid.map((n, axis) => Math.ceil(n / p.block[axis])) : null;
+  return p.grid.join(' × ') + ' work-items' + (blocks ? ` (${blocks.join(' × ')} blocks)` : '');
+}
+
 function launchPart(k) {
   const p = k.profile[0], r = p && p.resources;
   return el('div', {}, el('h4', {}, 'Launch'), list([
     k.profile.length > 1 && ['shown', `the first of ${k.profile.length}: by GPU, symbol and registers`],
-    ['calls', whole(k.calls)], ['time of all', time(k.ns)],
+    ['calls', whole(k.calls)], ['total time', time(k.ns)],
     p && known(p.mean_ms) && ['mean', `${time(p.mean_ms * 1e6)} (${time(p.min_ms * 1e6)} to ${time(p.max_ms * 1e6)})`],
-    p && p.grid && ['grid', p.grid.join(' × ') + ' work-items'], p && p.block && ['block', p.block.join(' × ') + ' work-items'],
+    p && p.grid && ['grid', gridText(p)], p && p.block && ['block', p.block.join(' × ') + ' work-items'],
     p && p.geometries > 1 && ['geometries', p.geometries],
     r && ['registers', `${or(r.vgpr_per_thread, '?')} VGPR, ${or(r.agpr_per_thread, '?')} AGPR, ${or(r.sgpr_per_wave, '?')} SGPR`],
     r && ['LDS, scratch', `${whole(r.lds_bytes)} bytes per workgroup, ${whole(r.scratch_bytes)} per work-item`],
@@ -49,9 +56,9 @@ function headroomPart(k) {
   const a = k.analysis;
   if (!a) return null;
   return el('div', {}, el('h4', {}, 'Headroom'), list([
-    ['could go', percent(a.headroom_fraction)], a.headroom_assumption && ['if', a.headroom_assumption], ['weight', percent(a.weight)],
-    ['program faster by at most', known(a.end_to_end_bound) ? digits(a.end_to_end_bound) + '×' : 'unknown'],
-    ['if the kernel took no time', known(a.end_to_end_bound_if_free) ? digits(a.end_to_end_bound_if_free) + '×' : 'unknown'],
+    ['headroom', percent(a.headroom_fraction)], a.headroom_assumption && ['assuming', a.headroom_assumption], ['% of total time', percent(a.weight)],
+    ['max program speed-up', known(a.end_to_end_bound) ? digits(a.end_to_end_bound) + 'x' : 'unknown'],
+    ['speed-up if removed', known(a.end_to_end_bound_if_free) ? digits(a.end_to_end_bound_if_free) + 'x' : 'unknown'],
   ]));
 }
 
@@ -67,22 +74,26 @@ function place(source) {
   return el('span', { title: source }, short + (last === source ? '' : ' (inlined)'));
 }
 
-function hotPart(trace) {
+function hotPart(docs, trace) {
   const hot = trace.instructions.filter((i) => i.sums && i.sums.latency_cycles + i.sums.idle_cycles > 0).sort((a, b) => b.sums.stall_cycles - a.sums.stall_cycles || b.sums.latency_cycles - a.sums.latency_cycles).slice(0, 12);
   const reasons = (i) => Object.entries(i.stall_reasons || {}).sort((a, b) => b[1] - a[1]).slice(0, 2).map((r) => words(r[0])).join(', ');
-  const lines = [...(trace.source_lines || [])].filter((l) => l.sums).sort((a, b) => b.sums.stall_cycles - a.sums.stall_cycles).slice(0, 12);
-  const node = el('div', {}, el('h4', {}, `Hot instructions (thread trace of dispatch ${or(trace.dispatch, '?')}, ${trace.completeness}${trace.device === 'software' ? ', modelled' : ''})`));
-  node.append(scrolled(table('Instructions by stalled cycles', [{ title: 'instruction', cls: 'code', of: (i) => i.isa }, { title: 'source', cls: 'code', of: (i) => place(i.source) }, ...stallColumns, { title: 'waits for', of: reasons }], hot)));
-  if (lines.length) node.append(tabled('Source lines by stalled cycles', table('Source lines', [{ title: 'source', cls: 'code', of: (l) => place(l.source) }, ...stallColumns], lines)));
+  const node = el('div', { className: 'hot-instructions' }, el('h4', {}, `Hot instructions (thread trace of dispatch ${or(trace.dispatch, '?')}, ${trace.completeness}${trace.device === 'software' ? ', modelled' : ''})`));
+  node.append(scrolled(table('Instructions by stalled cycles', [{ title: 'instruction', cls: 'code', of: (i) => i.isa }, { title: 'source', cls: 'code place', of: (i) => place(i.source) }, ...stallColumns, { title: 'waits for', of: reasons }], hot)));
   for (const problem of trace.problems || []) node.append(el('p', { className: 'dim' }, typeof problem === 'string' ? problem : Object.values(problem).join(': ')));
-  return node;
+  return el('div', { className: 'pair' }, sourcePart(docs, trace), node);
 }
 
 function rooflinePart(doc, r) {
   return el('div', {}, el('h4', {}, 'Roofline' + (doc.devices.length > 1 ? ', ' + gpuName(doc, r.device) : '')), list([
-    ['bound', known(r.bound) ? `${r.bound}, which needs at least ${percent(r.bound_share)} of the time` : 'unknown'], ['rate', known(r.achieved_gflops) ? digits(r.achieved_gflops) + ' GFLOP/s' : 'unknown'],
+    ['bound', known(r.bound) ? `${r.bound.length < 4 ? r.bound.toUpperCase() : r.bound}, at ${percent(r.bound_share)} of its peak` : 'unknown'], ['rate', known(r.achieved_gflops) ? digits(r.achieved_gflops) + ' GFLOP/s' : 'unknown'],
     ['HBM', known(r.achieved_bandwidth_gbps) ? digits(r.achieved_bandwidth_gbps) + ' GB/s' : 'unknown'], ['FLOPs per byte', known(r.arithmetic_intensity) ? digits(r.arithmetic_intensity) : 'unknown'],
   ]));
+}
+
+// Counters of zero are named, not tabled.
+function counterFold(all) {
+  const some = all.filter((c) => c[1] !== 0), none = all.filter((c) => c[1] === 0).map((c) => c[0]);
+  return folded('Counters', scrolled(table('Counters, summed over all launches', [{ title: 'counter', cls: 'code', of: (c) => c[0] }, { title: 'value', n: true, of: (c) => whole(c[1]) }], some)), none.length ? el('p', { className: 'dim' }, `0: ${none.join(', ')}`) : null);
 }
 
 function kernelCard(docs, k, app) {
@@ -91,6 +102,7 @@ function kernelCard(docs, k, app) {
     el('h3', {}, swatch(app.ink(k.name)), named(k.name)),
     brief(k.name) === plain(k.name) ? null : folded('The whole name', el('p', { className: 'whole' }, k.name)),
     el('div', { className: 'columns' }, bottleneckPart(k), occupancyPart(k), launchPart(k), headroomPart(k), ...k.roofline.map((r) => rooflinePart(docs.roofline, r))),
-    ...k.traces.slice(0, 4).map(hotPart),
-    counters ? tabled('Counters', table('Counters, summed over all launches', [{ title: 'counter', of: (c) => c[0] }, { title: 'value', n: true, of: (c) => whole(c[1]) }], Object.entries(counters))) : null);
+    ...k.roofline.map((r) => memoryPart(docs, k, r)),
+    ...k.traces.slice(0, 4).map((trace) => hotPart(docs, trace)),
+    counters ? counterFold(Object.entries(counters)) : null);
 }

@@ -28,6 +28,8 @@ function chart(app, make, label) {
 const LEVELS = [['hbm', 'HBM'], ['l2', 'L2'], ['l1', 'L1'], ['lds', 'LDS']];
 const LEVEL_DASH = { hbm: [], l2: [10, 4], l1: [4, 4], lds: [2, 3] };
 
+const flops = (gflops) => (gflops >= 1000 ? digits(gflops / 1000) + ' TFLOP/s' : digits(gflops) + ' GFLOP/s');
+
 // Horizontal ceilings: units of the same height are one line.
 function computeCeilings(ceilings) {
   const heights = new Map();
@@ -69,12 +71,12 @@ function rooflineLines(ceilings, tops, range) {
     const rate = ceilings[level + '_gbps'];
     if (rate) rates.set(rate, { level: rates.has(rate) ? rates.get(rate).level : level, label: rates.has(rate) ? rates.get(rate).label + ', ' + label : label });
   }
-  const lines = [...rates].map(([rate, { level, label }]) => {
-    const from = Math.max(range.x[0], range.y[0] / rate), to = Math.min(range.x[1], highest / rate);
-    return { label: `${label} ${whole(Math.round(rate))} GB/s`, dash: LEVEL_DASH[level], ends: [[from, from * rate], [to, to * rate]], side: 'begin', heavy: level === 'hbm' };
+  const lines = [...rates].map(([gbps, { level, label }]) => {
+    const from = Math.max(range.x[0], range.y[0] / gbps), to = Math.min(range.x[1], highest / gbps);
+    return { label: `${label} ${gbps >= 1000 ? digits(gbps / 1000) + ' TB/s' : digits(gbps) + ' GB/s'}`, dash: LEVEL_DASH[level], ends: [[from, from * gbps], [to, to * gbps]], side: 'begin', heavy: level === 'hbm' };
   });
   const fastest = Math.max(...LEVELS.map(([l]) => ceilings[l + '_gbps'] || 0));
-  for (const top of tops) lines.push({ label: `${top.label}: ${whole(Math.round(top.value))} GFLOP/s`, dash: [], ends: [[Math.max(range.x[0], fastest ? top.value / fastest : range.x[0]), top.value], [range.x[1], top.value]], side: 'end', heavy: false });
+  for (const top of tops) lines.push({ label: `${top.label}  ${flops(top.value)}`, dash: [], ends: [[Math.max(range.x[0], fastest ? top.value / fastest : range.x[0]), top.value], [range.x[1], top.value]], side: 'end', heavy: false });
   return slowest ? lines : [];
 }
 
@@ -87,8 +89,11 @@ function label(ctx, text, x, y, ratio) {
   ctx.fillText(text, x, y);
 }
 
+// Memories along their lines; units behind the ends of theirs, in the margin, or above them where there is none.
+const LABEL_ROOM = 210;
+const hasMargin = (width) => width >= 600;
 function drawRooflineLabels(u, lines) {
-  const { ctx } = u, ratio = devicePixelRatio || 1;
+  const { ctx } = u, ratio = devicePixelRatio || 1, beside = hasMargin(u.width);
   ctx.font = `${12 * ratio}px system-ui, sans-serif`;
   ctx.fillStyle = css('--front');
   let lastY = -1e9;
@@ -101,14 +106,30 @@ function drawRooflineLabels(u, lines) {
       ctx.translate(px, py);
       ctx.rotate(Math.atan2(u.valToPos(y2, 'y', true) - py, u.valToPos(x2, 'x', true) - px));
       ctx.textAlign = 'left';
-      label(ctx, line.label, 40 * ratio, -8 * ratio, ratio);
+      label(ctx, line.label, 34 * ratio, -5 * ratio, ratio);
       ctx.restore();
-    } else {
-      ctx.textAlign = 'right';
-      const below = Math.abs(py - lastY) < 18 * ratio;
-      label(ctx, line.label, px - 4 * ratio, py + (below ? 16 : -7) * ratio, ratio);
-      lastY = py;
+      continue;
     }
+    lastY = Math.max(py + (beside ? 4 : -5) * ratio, lastY + 14 * ratio);
+    ctx.textAlign = beside ? 'left' : 'right';
+    label(ctx, line.label, px + (beside ? 6 : -4) * ratio, lastY, ratio);
+  }
+}
+
+// The names of points, where no other name stands; the picked kernel's first.
+function drawPointNames(u, points, app) {
+  const { ctx } = u, ratio = devicePixelRatio || 1, taken = [], wanted = points.filter((p) => p.level === 'hbm').sort((a, b) => (b.name === app.picked) - (a.name === app.picked));
+  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+  ctx.fillStyle = css('--front');
+  ctx.textAlign = 'left';
+  for (const p of wanted.slice(0, 30)) {
+    const text = brief(shortName(p.name), 28), wide = ctx.measureText(text).width, high = 14 * ratio, right = u.bbox.left + u.bbox.width;
+    const spots = [[p.px + 10 * ratio, p.py + 4 * ratio], [p.px - 10 * ratio - wide, p.py + 4 * ratio], [p.px - wide / 2, p.py - 11 * ratio], [p.px - wide / 2, p.py + 20 * ratio]];
+    const spot = spots.find(([x, y]) => x >= u.bbox.left && x + wide <= right && !taken.some((t) => x < t.x + t.wide && t.x < x + wide && y < t.y + high && t.y < y + high)
+      && !points.some((q) => q !== p && q.px > x - 6 * ratio && q.px < x + wide + 6 * ratio && q.py > y - high && q.py < y + 4 * ratio));
+    if (!spot) continue;
+    taken.push({ x: spot[0], y: spot[1], wide });
+    label(ctx, text, spot[0], spot[1], ratio);
   }
 }
 
@@ -135,12 +156,14 @@ function rooflineChart(doc, device, app) {
     const xs = [...new Set(lines.flatMap((l) => l.ends.map((e) => e[0])))].sort((a, b) => a - b);
     const data = [xs, ...lines.map((l) => xs.map((x) => { const end = l.ends.find((e) => e[0] === x); return end ? end[1] : null; }))];
     const series = [{}, ...lines.map((l) => ({ label: l.label, stroke: () => css('--front'), width: l.heavy ? 2.5 : 1.3, dash: l.dash, spanGaps: true, points: { show: false } }))];
-    const faint = { stroke: () => css('--faint'), width: 1 };
-    const powers = (self, splits) => splits.map((v) => (Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6 ? (v >= 1e4 || v < 0.01 ? v.toExponential(0) : String(v)) : ''));
+    const isDecade = (v) => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6, decades = (self, splits) => splits.map((v) => (isDecade(v) ? v : null));
+    const faint = { stroke: () => css('--faint'), width: 1, filter: (self, splits) => (splits.length > 40 ? decades(self, splits) : splits) }, ticks = { stroke: () => css('--line'), filter: decades };
+    const powers = (self, splits) => splits.map((v) => (isDecade(v) ? (v >= 1e4 || v < 1e-3 ? v.toExponential(0) : String(v)) : ''));
+    const tera = tops.length && tops[0].value >= 1000, scaled = (self, splits) => powers(self, splits.map((v) => Number((tera ? v / 1000 : v).toPrecision(12))));
     return { data, options: {
-      width, height: 430, series, scales: { x: { time: false, distr: 3, range: () => range.x }, y: { distr: 3, range: () => range.y } },
-      axes: [axisStyle({ label: 'FLOPs per byte', values: powers, grid: faint }), axisStyle({ label: 'GFLOP/s', values: powers, size: 64, grid: faint })],
-      hooks: { draw: [(u) => { drawRooflineLabels(u, lines); drawRooflinePoints(u, points, app); }] },
+      width, height: 430, padding: [12, hasMargin(width) ? LABEL_ROOM : 20, 0, 0], series, scales: { x: { time: false, distr: 3, range: () => range.x }, y: { distr: 3, range: () => range.y } },
+      axes: [axisStyle({ label: 'FLOPs per byte', values: powers, grid: faint, ticks }), axisStyle({ label: tera ? 'TFLOP/s' : 'GFLOP/s', values: scaled, size: 64, grid: faint, ticks })],
+      hooks: { draw: [(u) => { drawRooflineLabels(u, lines); drawRooflinePoints(u, points, app); drawPointNames(u, points, app); }] },
     } };
   }, 'Roofline; the table below has its numbers');
   made.holder.addEventListener('click', (event) => {

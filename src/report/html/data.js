@@ -7,7 +7,7 @@ function read(name) {
 
 function readAll() {
   const docs = {};
-  for (const name of ['profile', 'dag', 'timeline', 'roofline', 'thread_trace', 'analysis']) docs[name] = read(name);
+  for (const name of ['profile', 'dag', 'timeline', 'roofline', 'thread_trace', 'analysis', 'sources']) docs[name] = read(name);
   return docs;
 }
 

@@ -12,6 +12,20 @@ function brief(name, most = MOST_LETTERS) {
 }
 const named = (name, most) => el('span', { title: brief(name, most) === plain(name) ? null : name }, brief(name, most));
 
+// Of a kernel's name what a narrow place has room for: no return type, namespaces, arguments of the function or of its templates.
+function shortName(name) {
+  let text = plain(name).replace(/^void /, ''), depth = 0, short = '';
+  if (/^(MEMORY_COPY|MEMORY_SET)_?/.test(text)) return text.replace(/^MEMORY_/, '').replaceAll('_', ' ').toLowerCase();
+  text = text.replaceAll('(anonymous namespace)::', '').replaceAll('operator()', 'operator');
+  for (const c of text) {
+    if (c === '(' && depth === 0) break;
+    if (c === '<') depth++;
+    if (depth === 0) short += c;
+    if (c === '>' && depth > 0) depth--;
+  }
+  return short.trim().split('::').pop().split(' ').pop() || text;
+}
+
 function el(tag, props, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(props || {})) {

@@ -38,6 +38,12 @@ function css(name) {
   return sheet.get(name);
 }
 
+// Whether black letters can be read on a colour better than white ones.
+function isBright(fill) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(fill.slice(at, at + 2), 16));
+  return 0.299 * r + 0.587 * g + 0.114 * b > 125;
+}
+
 // A fill style of a canvas: plain or hatched.
 function inkStyle(ctx, ink, cache) {
   if (!ink.hatched) return ink.fill;

@@ -18,10 +18,10 @@ function pathSection(docs, app) {
     stack.append(block);
   }
   section('path', 'What the critical path is made of',
-    el('p', { className: 'dim' }, `From the first start to the last end, ${time(dag.makespan_ns)}. Only what is on it can make the program faster.`),
+    el('p', { className: 'dim' }, `From the first start to the last end, ${time(dag.makespan_ns)}. Only work on the critical path affects total time.`),
     stack,
     el('ul', { className: 'legend' }, ...parts.map(([name, ns]) => el('li', {}, swatch(ink(name)), `${words(name)} ${percent(ns / all)}`))),
     tabled('Parts as a table', table('Parts of the critical path', [{ title: 'part', of: (p) => words(p[0]) }, { title: 'time', n: true, of: (p) => time(p[1]) }, { title: 'share', n: true, of: (p) => percent(p[1] / all) }], parts)),
     tabled('By name', table('Kernels, copies and calls on the critical path', [{ title: 'name', cls: 'name', of: (s) => named(s.name) }, { title: 'time', n: true, of: (s) => time(s.ns) }, { title: 'share', n: true, of: (s) => percent(s.weight) }], dag.critical_path.by_symbol)),
-    tabled('What each GPU waited for', table('Idle time of GPUs', [{ title: 'GPU', of: (a) => `${or(a.agent_id, '?')} ${brief(a.name)}` }, { title: 'busy', n: true, of: (a) => time(a.busy_ns) }, { title: 'idle', n: true, of: (a) => time(a.idle_ns) }, { title: 'most of it', of: (a) => Object.entries(a.by_class).filter((p) => p[1] > 0).sort((x, y) => y[1] - x[1]).slice(0, 3).map((p) => `${words(p[0])} ${time(p[1])}`).join(', ') }], dag.idle.agents)));
+    dag.idle.agents.some((a) => a.idle_ns > 0) ? tabled('What each GPU waited for', table('Idle time of GPUs', [{ title: 'GPU', of: (a) => `${or(a.agent_id, '?')} ${brief(a.name)}` }, { title: 'busy', n: true, of: (a) => time(a.busy_ns) }, { title: 'idle', n: true, of: (a) => time(a.idle_ns) }, { title: 'most of it', of: (a) => Object.entries(a.by_class).filter((p) => p[1] > 0).sort((x, y) => y[1] - x[1]).slice(0, 3).map((p) => `${words(p[0])} ${time(p[1])}`).join(', ') }], dag.idle.agents)) : el('p', { className: 'dim' }, dag.idle.agents.length > 1 ? 'No GPU was idle.' : 'The GPU was never idle.'));
 }

@@ -55,12 +55,14 @@ function columnsOf(width) {
   return { time: new Float64Array(width), longest: new Float64Array(width), op: new Int32Array(width), path: new Uint8Array(width) };
 }
 
-function gather(columns, model, i, column) {
+// What was searched for stands in front of everything else.
+function gather(columns, state, i, column) {
+  const { model } = state;
   column = Math.max(0, Math.min(columns.time.length - 1, column)); // of what begins before, or at the very end
-  const took = model.end[i] - model.start[i];
+  const took = model.end[i] - model.start[i], rank = took + (state.found && isFound(state, i) ? model.span : 0);
   columns.time[column] += took;
-  if (columns.longest[column] === 0 || took > columns.longest[column]) {
-    columns.longest[column] = took || 1e-9;
+  if (columns.longest[column] === 0 || rank > columns.longest[column]) {
+    columns.longest[column] = rank || 1e-9;
     columns.op[column] = i;
   }
   columns.path[column] |= model.doc.on_path[i];
@@ -70,8 +72,10 @@ function drawColumns(ctx, state, columns, y, box, perPixel) {
   for (let c = 0; c < columns.time.length; c++) {
     if (columns.longest[c] === 0) continue;
     const height = Math.max(4, Math.min(1, columns.time[c] / perPixel) * BAR);
+    ctx.globalAlpha = isFound(state, columns.op[c]) ? 1 : UNFOUND;
     ctx.fillStyle = state.style(columns.op[c]);
     ctx.fillRect(box.left + c, y + BAR - height, 1, height);
+    ctx.globalAlpha = 1;
     if (columns.path[c]) {
       ctx.fillStyle = css('--path');
       ctx.fillRect(box.left + c, y - 2, 1, 2);
@@ -88,12 +92,35 @@ function drawSlack(ctx, model, i, y, box) {
   ctx.fillRect(x, y + 5, until - x, BAR - 10);
 }
 
+// What a search does not find is pale.
+const UNFOUND = 0.2;
+const isFound = (state, i) => !state.found || state.found.has(state.model.doc.name[i]);
+
+// The name in a bar, cut to the bar's part that is in sight; none where not even four letters have room.
+const LETTER = 6.2;
+function drawName(ctx, state, i, x, y, width) {
+  const room = Math.floor((width - 8) / LETTER), name = state.model.short[state.model.doc.name[i]];
+  if (room < Math.min(4, name.length)) return;
+  const text = name.length > room ? name.slice(0, room - 1) + '…' : name, ink = state.ink(i);
+  ctx.font = '11px system-ui, sans-serif';
+  ctx.textAlign = 'left';
+  if (ink.hatched) {
+    ctx.fillStyle = ink.fill;
+    ctx.fillRect(x + 2, y + 2, Math.min(width - 4, ctx.measureText(text).width + 4), BAR - 4);
+  }
+  ctx.fillStyle = isBright(ink.fill) ? '#000000' : '#ffffff';
+  ctx.fillText(text, x + 4, y + BAR - 5, width - 8);
+}
+
 function drawOperation(ctx, state, i, y, box) {
   const { model } = state;
   const x = Math.max(box.left, box.x(model.start[i])), until = Math.min(box.left + box.width, box.x(model.end[i]));
   const width = Math.max(1, until - x);
+  ctx.globalAlpha = isFound(state, i) ? 1 : UNFOUND;
   ctx.fillStyle = state.style(i);
   ctx.fillRect(x, y, width, BAR);
+  drawName(ctx, state, i, x, y, width);
+  ctx.globalAlpha = 1;
   if (state.picked !== null && model.doc.name[i] === state.picked) {
     ctx.fillStyle = css('--accent');
     ctx.fillRect(x, y + BAR, width, 3);
@@ -116,7 +143,7 @@ function drawTrack(ctx, state, k, box) {
     if (model.start[i] > view.to) break;
     if (!isSeen(model, i, view)) continue;
     const x = box.x(model.start[i]);
-    if (box.x(model.end[i]) - x < 1) gather(columns, model, i, Math.floor(x - box.left));
+    if (box.x(model.end[i]) - x < 1) gather(columns, state, i, Math.floor(x - box.left));
     else wide.push(i);
   }
   for (const i of wide) drawSlack(ctx, model, i, y, box);
@@ -185,6 +212,17 @@ function drawEdges(ctx, state, box) {
   ctx.restore();
 }
 
+// The selected range: a band over all tracks, with its length on the axis.
+function drawRange(ctx, state, box) {
+  const { range } = state;
+  if (!range) return;
+  const x = box.clip(range.from), to = box.clip(range.to);
+  ctx.fillStyle = css('--band');
+  ctx.fillRect(x, 0, to - x, box.height);
+  ctx.fillStyle = css('--accent');
+  for (const edge of [range.from, range.to]) if (edge >= state.view.from && edge <= state.view.to) ctx.fillRect(Math.round(box.x(edge)) - 0.5, 0, 1.5, box.height);
+}
+
 // Which of the tracks are drawn, and how far they are moved up.
 function tracksInSight(canvas, model) {
   const full = fullHeight(model), count = model.tracks.length, paper = document.documentElement.dataset.paper === '1';
@@ -224,5 +262,6 @@ function drawTimeline(canvas, state) {
   drawPath(ctx, state, box);
   drawEdges(ctx, state, box);
   ctx.restore();
+  drawRange(ctx, state, box);
   state.box = box;
 }

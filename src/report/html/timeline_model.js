@@ -1,10 +1,11 @@
 // What the timeline draws: tracks of operations by start, found by time without looking at all.
 
-function laneTitle(docs, lane) {
+// Where there is one GPU, no title names it.
+function laneTitle(docs, lane, gpus) {
   const process = docs.dag && docs.dag.processes[lane.process];
   const parts = [];
   if (docs.dag && docs.dag.processes.length > 1) parts.push(known(process.rank) ? 'rank ' + process.rank : 'pid ' + process.pid);
-  parts.push(known(lane.agent) ? 'GPU ' + lane.agent : 'GPU ?');
+  if (gpus > 1) parts.push(known(lane.agent) ? 'GPU ' + lane.agent : 'GPU ?');
   if (known(lane.queue)) parts.push('queue ' + lane.queue);
   parts.push(known(lane.stream) ? 'stream ' + lane.stream : 'stream ?');
   return parts.join(' · ');
@@ -62,15 +63,17 @@ function timelineModel(docs) {
     followers: followersOf(t.waited_for, count), tracks: [],
   };
   for (let i = 0; i < count; i++) model.end[i] = model.start[i] + t.duration_ns[i];
-  const byLane = t.lanes.map(() => []);
+  const byLane = t.lanes.map(() => []), gpus = new Set(t.lanes.map((lane) => lane.agent)).size;
   const order = Uint32Array.from({ length: count }, (_, i) => i).sort((a, b) => model.start[a] - model.start[b] || a - b);
   for (const i of order) byLane[t.lane[i]].push(i);
   byLane.forEach((ops, lane) => {
     rowsOf(model, ops).forEach((row, r) => {
       for (const i of row.ops) model.track[i] = model.tracks.length;
-      model.tracks.push(trackOf(model, row.ops, r ? '' : laneTitle(docs, t.lanes[lane])));
+      model.tracks.push(trackOf(model, row.ops, r ? '' : laneTitle(docs, t.lanes[lane], gpus)));
     });
   });
+  model.order = order;
   model.path = order.filter((i) => t.on_path[i]);
+  model.short = t.names.map(shortName);
   return model;
 }
