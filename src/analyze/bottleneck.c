@@ -24,6 +24,9 @@ enum rp_asked {
     RP_ASKED_ACTIVE_VALU,
     RP_ASKED_LDS_CONFLICT,
     RP_ASKED_LDS_ACTIVE,
+    RP_ASKED_MFMA_BUSY,
+    RP_ASKED_VMEM,
+    RP_ASKED_L1_ACCESSES,
     RP_ASKED_COUNT
 };
 
@@ -152,6 +155,36 @@ static void learn_arch(struct rp_bottleneck_kernel *k, const char *name)
 
 /* --- the trace ----------------------------------------------------------------------------- */
 
+/* Compilers give a kernel more registers where its LDS keeps other waves out anyway. */
+static void learn_limiter(const struct rp_kernel_summary *s, struct rp_residency *r)
+{
+    const struct rp_occupancy *o = &s->occupancy;
+
+    r->limiter = rp_occupancy_limit_names[o->limiter];
+    if (o->limiter != RP_LIMIT_LDS && o->limiter != RP_LIMIT_NONE &&
+        o->lds_workgroups_per_cu <= o->workgroups_per_cu)
+        r->second_limiter = rp_occupancy_limit_names[RP_LIMIT_LDS];
+}
+
+/* Says how many times as many waves would run if no resource but the wave slots limited them. */
+static void learn_possible(const struct rp_kernel_summary *s, const struct rp_agent_summary *agent,
+                           struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity *grid = &k->features.of[RP_FEATURE_GRID_WAVES];
+    const struct rp_occupancy *o = &s->occupancy;
+    double slots = agent->max_waves_per_simd, today = o->theoretical * slots;
+    double items = (double)s->block[0] * (double)s->block[1] * (double)s->block[2];
+    double lanes = (double)o->waves_per_workgroup * o->wave_size;
+
+    learn(k, RP_FEATURE_WORKGROUP_LANES, o->known && items > 0 && lanes > 0,
+          items / (lanes > 0 ? lanes : 1));
+    if (!o->known || !grid->known || today <= 0)
+        return;
+    today = today < grid->value ? today : grid->value;
+    slots = slots < grid->value ? slots : grid->value;
+    learn(k, RP_FEATURE_WAVES_POSSIBLE, today > 0, slots / (today > 0 ? today : 1));
+}
+
 static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agent_summary *agent,
                          struct rp_bottleneck_kernel *k)
 {
@@ -165,7 +198,8 @@ static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agen
           items / (wave ? wave : 1) / (simds > 0 ? simds : 1));
     k->residency.theoretical = k->features.of[RP_FEATURE_OCCUPANCY_LIMIT];
     if (s->occupancy.known)
-        k->residency.limiter = rp_occupancy_limit_names[s->occupancy.limiter];
+        learn_limiter(s, &k->residency);
+    learn_possible(s, agent, k);
 }
 
 /* Each of these adds what its source knows of the kernel with this name. Earlier sources take
@@ -213,6 +247,8 @@ static void features_of_dag(const struct rp_bottleneck_inputs *in, struct rp_bot
     /* This is the time from the call to the start of the kernel, as the trace's fastest launch
      * shows it; 0: no launch shows it. */
     launch_ns = dag->launch_ns + dag->dispatch_ns;
+    learn(k, RP_FEATURE_COPY_SHARE, true,
+          (double)dag->path_ns[RP_DAG_PART_COPY] / (double)dag->makespan_ns);
     learn(k, RP_FEATURE_HOST_SHARE, true, (double)host_ns / (double)dag->makespan_ns);
     learn(k, RP_FEATURE_LAUNCH_SHARE, launch_ns > 0 && duration->known,
           (double)launch_ns / ((double)launch_ns + duration->value));
@@ -259,6 +295,17 @@ static void learn_amounts(const struct rp_roofline *roofline, const struct rp_in
     learn(k, RP_FEATURE_DURATION_NS, calls > 0, time_ns.value / (double)(calls ? calls : 1));
 }
 
+/* Bank conflicts keep the LDS busy as well, and move no bytes. */
+static void learn_lds_busy(struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity *share = &k->features.of[RP_FEATURE_LDS_SHARE];
+    const struct rp_quantity *conflicts = &k->features.of[RP_FEATURE_LDS_CONFLICTS];
+    double useful = 1 - (conflicts->known ? conflicts->value : 0);
+
+    learn(k, RP_FEATURE_LDS_BUSY, share->known && useful > 0,
+          share->value / (useful > 0 ? useful : 1));
+}
+
 static void features_of_roofline(const struct rp_bottleneck_inputs *in,
                                  const struct rp_bottleneck_index *index,
                                  struct rp_bottleneck_kernel *k)
@@ -289,6 +336,9 @@ static void features_of_roofline(const struct rp_bottleneck_inputs *in,
               r->gbps[l].known && c->gbps[l].known && c->gbps[l].value > 0 &&
                   r->peak[l] != RP_PEAK_IMPOSSIBLE,
               r->gbps[l].value / (c->gbps[l].value > 0 ? c->gbps[l].value : 1));
+    k->hbm_bytes = (struct rp_quantity){.known = r->gbps[RP_LEVEL_HBM].known,
+                                        .value = r->gbps[RP_LEVEL_HBM].value *
+                                                 r->time_ns.value}; /* GB/s x ns are bytes. */
     share = flops_share(r, c, RP_FLOP_VALU_F16, RP_FLOP_VALU_F64);
     learn(k, RP_FEATURE_VALU_SHARE, share.known, share.value);
     share = flops_share(r, c, RP_FLOP_MFMA_F16, RP_FLOP_MFMA_F6F4);
@@ -303,6 +353,9 @@ static const char *const asked[RP_ASKED_COUNT] = {
     [RP_ASKED_ACTIVE_VALU] = "SQ_ACTIVE_INST_VALU",
     [RP_ASKED_LDS_CONFLICT] = "SQ_LDS_BANK_CONFLICT",
     [RP_ASKED_LDS_ACTIVE] = "SQ_LDS_IDX_ACTIVE",
+    [RP_ASKED_MFMA_BUSY] = "SQ_VALU_MFMA_BUSY_CYCLES",
+    [RP_ASKED_VMEM] = "TA_TOTAL_WAVEFRONTS_sum",
+    [RP_ASKED_L1_ACCESSES] = "TCP_TOTAL_CACHE_ACCESSES_sum",
 };
 
 size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
@@ -314,7 +367,8 @@ size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roof
         unsigned group;
     } needs[] = {
         {RP_ASKED_WAVE_CYCLES, 0},   {RP_ASKED_BUSY_CU_CYCLES, 0}, {RP_ASKED_WAIT_ANY, 0},
-        {RP_ASKED_THREAD_CYCLES, 1}, {RP_ASKED_ACTIVE_VALU, 1},
+        {RP_ASKED_THREAD_CYCLES, 1}, {RP_ASKED_ACTIVE_VALU, 1},    {RP_ASKED_MFMA_BUSY, 0},
+        {RP_ASKED_VMEM, 1},          {RP_ASKED_L1_ACCESSES, 1},
     };
     const struct rp_arch *arch = rp_arch_find(gfx);
     size_t count = sizeof needs / sizeof needs[0];
@@ -376,6 +430,30 @@ static struct rp_quantity ratio(struct rp_quantity part, struct rp_quantity whol
     return q;
 }
 
+/* Holds the accesses that a vector memory instruction needs at least, by the widths in its text,
+ * against those that there were, and the bytes that were asked for against those that HBM moved. An
+ * access is of 64 bytes, as rocprof-compute has it. */
+static void learn_bytes(const struct rp_quantity *of, struct rp_bottleneck_kernel *k)
+{
+    static const enum rp_wave_part parts[] = {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE,
+                                              RP_WAVE_PART_ATOMIC, RP_WAVE_PART_SCRATCH};
+    const struct rp_quantity *lines = &k->features.of[RP_FEATURE_L1_LINES];
+    double bytes = 0, executed = 0, wanted;
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        bytes += k->waves.of[parts[i]].bytes;
+        executed += k->waves.of[parts[i]].executed;
+    }
+    if (executed <= 0 || !lines->known)
+        return;
+    wanted = bytes / executed;
+    learn(k, RP_FEATURE_COALESCING, lines->value > 0,
+          lines->value * 64 > wanted ? wanted / (lines->value * 64) : 1);
+    wanted *= of[RP_ASKED_VMEM].value;
+    learn(k, RP_FEATURE_USED_BYTES, k->hbm_bytes.known && k->hbm_bytes.value > 0,
+          wanted < k->hbm_bytes.value ? wanted / k->hbm_bytes.value : 1);
+}
+
 static void features_of_counters(const struct rp_asked_sums *sums,
                                  const struct rp_bottleneck_index *index,
                                  struct rp_bottleneck_kernel *k)
@@ -401,6 +479,14 @@ static void features_of_counters(const struct rp_asked_sums *sums,
     learn(k, RP_FEATURE_LANES, q.known, q.value / 64);
     q = ratio(of[RP_ASKED_LDS_CONFLICT], of[RP_ASKED_LDS_ACTIVE], 1);
     learn(k, RP_FEATURE_LDS_CONFLICTS, q.known, q.value);
+    /* VALU quad-cycles are added up over the SIMDs, as busy cycles are over CUs. */
+    q = ratio(of[RP_ASKED_ACTIVE_VALU], of[RP_ASKED_BUSY_CU_CYCLES], 1);
+    learn(k, RP_FEATURE_VALU_BUSY, q.known, q.value);
+    q = ratio(of[RP_ASKED_MFMA_BUSY], of[RP_ASKED_BUSY_CU_CYCLES], 4);
+    learn(k, RP_FEATURE_MFMA_BUSY, q.known, q.value / 4);
+    q = ratio(of[RP_ASKED_L1_ACCESSES], of[RP_ASKED_VMEM], 64 * 16);
+    learn(k, RP_FEATURE_L1_LINES, q.known, q.value);
+    learn_bytes(of, k);
 }
 
 /* --- thread traces ------------------------------------------------------------------------- */
@@ -433,8 +519,48 @@ static bool note_trace(const struct rp_thread_trace *t, struct rp_traced *ret)
     return true;
 }
 
-/* All traced dispatches of a kernel are taken together: cycles over cycles. */
-static void features_of_traces(const struct rp_bottleneck_inputs *in,
+static void learn_wave_time(struct rp_bottleneck_kernel *k)
+{
+    static const struct {
+        enum rp_feature feature;
+        enum rp_wave_part parts[3];
+    } rows[] = {
+        {RP_FEATURE_TIME_GLOBAL, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE, RP_WAVE_PART_COUNT}},
+        {RP_FEATURE_TIME_SCRATCH, {RP_WAVE_PART_SCRATCH, RP_WAVE_PART_COUNT, RP_WAVE_PART_COUNT}},
+        {RP_FEATURE_TIME_LDS, {RP_WAVE_PART_LDS, RP_WAVE_PART_LDS_ATOMIC, RP_WAVE_PART_COUNT}},
+        {RP_FEATURE_TIME_SCALAR,
+         {RP_WAVE_PART_SCALAR_LOAD, RP_WAVE_PART_COUNT, RP_WAVE_PART_COUNT}},
+        {RP_FEATURE_TIME_BARRIER, {RP_WAVE_PART_BARRIER, RP_WAVE_PART_COUNT, RP_WAVE_PART_COUNT}},
+        {RP_FEATURE_TIME_MFMA, {RP_WAVE_PART_MFMA, RP_WAVE_PART_COUNT, RP_WAVE_PART_COUNT}},
+        {RP_FEATURE_TIME_FETCH, {RP_WAVE_PART_FETCH, RP_WAVE_PART_COUNT, RP_WAVE_PART_COUNT}},
+        {RP_FEATURE_TIME_TRANSCENDENTAL,
+         {RP_WAVE_PART_TRANSCENDENTAL, RP_WAVE_PART_COUNT, RP_WAVE_PART_COUNT}},
+        /* Arithmetic needs the scalar instructions of its loops and branches. */
+        {RP_FEATURE_TIME_VALU,
+         {RP_WAVE_PART_VALU, RP_WAVE_PART_TRANSCENDENTAL, RP_WAVE_PART_OTHER}},
+    };
+    const struct rp_wave_time *w = &k->waves;
+    double atomic = w->of[RP_WAVE_PART_ATOMIC].cycles + w->of[RP_WAVE_PART_LDS_ATOMIC].cycles;
+
+    if (w->cycles <= 0)
+        return;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        double cycles = 0;
+
+        for (size_t p = 0; p < 3; p++)
+            if (rows[r].parts[p] != RP_WAVE_PART_COUNT)
+                cycles += w->of[rows[r].parts[p]].cycles;
+        learn(k, rows[r].feature, true, cycles / w->cycles);
+    }
+    atomic = w->atomic_lines > atomic ? w->atomic_lines : atomic;
+    learn(k, RP_FEATURE_TIME_ATOMIC, true, atomic / w->cycles);
+    learn(k, RP_FEATURE_VALU_STALL, true,
+          (w->of[RP_WAVE_PART_VALU].issue + w->of[RP_WAVE_PART_TRANSCENDENTAL].issue) / w->cycles);
+}
+
+/* All traced dispatches of a kernel are taken together: cycles over cycles.
+ * @return false when memory has ended */
+static bool features_of_traces(const struct rp_bottleneck_inputs *in,
                                struct rp_bottleneck_kernel *k)
 {
     static const enum rp_att_reason memory[] = {
@@ -451,6 +577,8 @@ static void features_of_traces(const struct rp_bottleneck_inputs *in,
 
         if (!has_kernel(t, k->name) || !note_trace(t, &k->traced))
             continue;
+        if (!rp_wave_time_add(t, &k->waves))
+            return false;
         all += (double)(t->sums.latency_cycles + t->sums.idle_cycles);
         stall += (double)t->sums.stall_cycles;
         sums[0] += (double)waited(t, memory, sizeof memory / sizeof memory[0]);
@@ -471,114 +599,11 @@ static void features_of_traces(const struct rp_bottleneck_inputs *in,
     learn(k, RP_FEATURE_STALL_LDS, all > 0, sums[1] / (all > 0 ? all : 1));
     learn(k, RP_FEATURE_STALL_MATH, all > 0, sums[2] / (all > 0 ? all : 1));
     learn(k, RP_FEATURE_STALL_BARRIER, all > 0, sums[3] / (all > 0 ? all : 1));
-}
-
-enum { BELOW, AT_LEAST };
-
-static const struct rp_rule rules[] = {
-#define RULE(id_, label_, points_, f1, s1, v1, f2, s2, v2)                                         \
-    {.id = (id_),                                                                                  \
-     .label = RP_BOTTLENECK_##label_,                                                              \
-     .points = (points_),                                                                          \
-     .when = {{RP_FEATURE_##f1, (s1) == AT_LEAST, (v1)},                                           \
-              {RP_FEATURE_##f2, (s2) == AT_LEAST, (v2)}}},
-#include "analyze/bottleneck_rules.def"
-#undef RULE
-};
-
-const char *const rp_bottleneck_names[] = {
-#define RP_BOTTLENECK(id, name) [RP_BOTTLENECK_##id] = (name),
-#include "analyze/bottleneck_labels.def"
-#undef RP_BOTTLENECK
-};
-
-static const struct {
-    const char *name, *needs;
-} rules_features[] = {
-#define RP_FEATURE(id, name_, needs_) [RP_FEATURE_##id] = {.name = (name_), .needs = (needs_)},
-#include "analyze/bottleneck_features.def"
-#undef RP_FEATURE
-};
-
-const char *rp_feature_name(enum rp_feature feature)
-{
-    return rules_features[feature].name;
-}
-
-const char *rp_feature_needs(enum rp_feature feature)
-{
-    return rules_features[feature].needs;
-}
-
-const char *const rp_rank_basis_names[] = {NULL, "kernel_time", "critical_path"};
-
-const struct rp_rule *rp_rules(size_t *ret_count)
-{
-    *ret_count = sizeof rules / sizeof rules[0];
-    return rules;
-}
-
-const char *rp_rules_version(void)
-{
-    return RP_RULES_VERSION;
-}
-
-static bool holds(const struct rp_condition *c, double value)
-{
-    return c->at_least ? value >= c->value : value < c->value;
-}
-
-bool rp_rule_fires(const struct rp_rule *rule, const struct rp_features *f)
-{
-    for (size_t i = 0; i < 2; i++) {
-        const struct rp_quantity *q = &f->of[rule->when[i].feature];
-
-        if (!q->known || !holds(&rule->when[i], q->value))
-            return false;
-    }
+    learn_wave_time(k);
     return true;
 }
 
-bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *f)
-{
-    bool open = false;
-
-    for (size_t i = 0; i < 2; i++) {
-        const struct rp_quantity *q = &f->of[rule->when[i].feature];
-
-        if (q->known && !holds(&rule->when[i], q->value))
-            return false;
-        open |= !q->known;
-    }
-    return open;
-}
-
-/** Adds up the points of each label, and returns the label with most; UNKNOWN when no rule fires.
- */
-static enum rp_bottleneck rules_judge(const struct rp_features *f,
-                                      unsigned ret_points[RP_BOTTLENECK_COUNT])
-{
-    enum rp_bottleneck best = RP_BOTTLENECK_UNKNOWN;
-    bool equal = false, open = false;
-
-    memset(ret_points, 0, RP_BOTTLENECK_COUNT * sizeof *ret_points);
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        if (rp_rule_fires(&rules[i], f))
-            ret_points[rules[i].label] += rules[i].points;
-        open |= rp_rule_open(&rules[i], f);
-    }
-    for (unsigned label = 0; label < RP_BOTTLENECK_COUNT; label++) {
-        if (ret_points[label] > ret_points[best]) {
-            best = (enum rp_bottleneck)label;
-            equal = false;
-        } else if (label != best && ret_points[label] && ret_points[label] == ret_points[best]) {
-            equal = true;
-        }
-    }
-    if (ret_points[best] == 0) /* Everything is known, and nothing stands out. */
-        return open ? RP_BOTTLENECK_UNKNOWN : RP_BOTTLENECK_MIXED;
-    return equal ? RP_BOTTLENECK_MIXED : best;
-}
+const char *const rp_rank_basis_names[] = {NULL, "kernel_time", "critical_path"};
 
 /* --- which kernels ------------------------------------------------------------------------- */
 
@@ -693,11 +718,30 @@ static void set_headroom(struct rp_bottleneck_kernel *k, double part, const char
     k->assumption = assumption;
 }
 
+/* Returns what is left of a unit's rate, up to the rate that well-tuned programs reach. */
+static double below_ceiling(const struct rp_bottleneck_kernel *k)
+{
+    const struct rp_condition *first = &k->finding.rule->when[0];
+    const double reachable = 0.7;
+
+    return 1 - k->features.of[first->feature].value / reachable;
+}
+
 static void find_headroom(struct rp_bottleneck_kernel *k)
 {
     const struct rp_quantity *f = k->features.of;
+    const struct rp_finding *finding = &k->finding;
 
-    if (f[RP_FEATURE_BOUND_SHARE].known)
+    if (finding->rule && finding->rule->gain == RP_GAIN_LESS_WORK)
+        set_headroom(k, below_ceiling(k),
+                     "the same work, with the unit that limits it at the rate that well-tuned "
+                     "programs reach");
+    else if (finding->gain.known)
+        set_headroom(k, 1 - 1 / finding->gain.middle,
+                     "the cause is gone, and the next unit limits");
+    else if (finding->cause == RP_CAUSE_MEMORY)
+        return; /* A full memory leaves none, a slow one most. */
+    else if (f[RP_FEATURE_BOUND_SHARE].known)
         set_headroom(k, 1 - f[RP_FEATURE_BOUND_SHARE].value,
                      "the same FLOPs and bytes, with the resource that needs most time at its "
                      "ceiling all the time");
@@ -810,6 +854,92 @@ static void weigh(const struct rp_bottleneck_inputs *in, const struct rp_bottlen
     }
 }
 
+/* --- the program --------------------------------------------------------------------------- */
+
+static double path_share(const struct rp_dag_result *dag, enum rp_dag_part part)
+{
+    return (double)dag->path_ns[part] / (double)dag->makespan_ns;
+}
+
+/* Adds up the weights of kernels that are started often and end before the next launch would have
+ * arrived: starting and ending them takes most of their time. */
+static double short_kernels(const struct rp_bottlenecks *b)
+{
+    enum { SHORT_NS = 6000, OFTEN = 20 };
+    double sum = 0;
+
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        const struct rp_bottleneck_kernel *k = &b->kernels[i];
+        const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
+
+        if (duration->known && duration->value < SHORT_NS && k->calls >= OFTEN && k->weight.known)
+            sum += k->weight.value;
+    }
+    return sum;
+}
+
+/* Chooses the largest part of the end-to-end time that is none of a kernel's own. */
+static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks *b)
+{
+    struct {
+        enum rp_cause cause;
+        double share, least, gone;
+    } parts[] = {
+        {RP_CAUSE_COPY, dag ? path_share(dag, RP_DAG_PART_COPY) : 0, 0.5, 0.75},
+        {RP_CAUSE_HOST,
+         dag ? path_share(dag, RP_DAG_PART_HOST_API) + path_share(dag, RP_DAG_PART_HOST_GAP) +
+                   path_share(dag, RP_DAG_PART_SYNC)
+             : 0,
+         0.5, 0.75},
+        {RP_CAUSE_COMMUNICATION, dag ? path_share(dag, RP_DAG_PART_COLLECTIVE) : 0, 0.4, 0.75},
+        {RP_CAUSE_LAUNCH, short_kernels(b) + (dag ? path_share(dag, RP_DAG_PART_LAUNCH) : 0), 0.5,
+         0.94},
+    };
+    double most = 0;
+
+    b->program_is_kernel = b->kernel_count > 0;
+    if (b->kernel_count > 0) {
+        b->program = b->kernels[0].finding;
+        b->program_share = b->kernels[0].weight;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i].share < parts[i].least || parts[i].share <= most)
+            continue;
+        most = parts[i].share;
+        b->program_is_kernel = false;
+        b->program_share = (struct rp_quantity){.known = true, .value = most > 1 ? 1 : most};
+        b->program = (struct rp_finding){
+            .cause = parts[i].cause,
+            .program_gain = rp_factor_range(1 - parts[i].gone * b->program_share.value)};
+    }
+}
+
+/* Assumes that the rest of the program stays as it is: what is left of the kernel's time is left of
+ * its part of the end-to-end time, but never less than the program takes without the kernel. */
+static double program_factor(const struct rp_bottleneck_kernel *k, double factor)
+{
+    double left = 1 - k->weight.value * (1 - 1 / factor);
+    double free = k->free_bound.known && k->free_bound.value > 0 ? 1 / k->free_bound.value : 0;
+
+    return 1 / (left > free ? left : free);
+}
+
+static void find_program_gains(struct rp_bottlenecks *b)
+{
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        struct rp_bottleneck_kernel *k = &b->kernels[i];
+
+        if (!k->finding.gain.known || !k->weight.known || k->weight.value >= 1 + 1e-9)
+            continue;
+        k->finding.program_gain = (struct rp_factor_range){
+            .known = true,
+            .low = program_factor(k, k->finding.gain.low),
+            .middle = program_factor(k, k->finding.gain.middle),
+            .high = program_factor(k, k->finding.gain.high),
+        };
+    }
+}
+
 /* --- order --------------------------------------------------------------------------------- */
 
 /* As long as nobody knows the headroom, all of the weight may be to gain. */
@@ -858,27 +988,36 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
         features_of_profile(in, &index, k);
         features_of_roofline(in, &index, k);
         features_of_dag(in, k);
-        features_of_traces(in, k);
+        if (!features_of_traces(in, k)) {
+            rp_bottlenecks_free(&b);
+            return rp_out_of_memory(err);
+        }
         if (sums)
             features_of_counters(sums, &index, k);
-        k->label = rules_judge(&k->features, k->points);
+        learn_lds_busy(k);
+        k->finding = rp_finding_judge(&k->features, &k->waves);
+        k->label = rp_cause_facts(k->finding.cause)->label;
         find_headroom(k);
     }
     weigh(in, &index, &b);
+    find_program_gains(&b);
     for (size_t i = 0; in->traces && i < in->traces->count; i++)
         b.modelled_waves |= in->traces->traces[i].software;
     if (b.modelled_waves && !b.origin.device)
         b.origin.device = "software"; /* There are only thread traces. */
     if (b.kernel_count)
         qsort(b.kernels, b.kernel_count, sizeof *b.kernels, compare_kernels);
+    judge_program(in->dag && in->dag->makespan_ns > 0 ? in->dag : NULL, &b);
     *ret = b;
     return 0;
 }
 
 void rp_bottlenecks_free(struct rp_bottlenecks *b)
 {
-    for (size_t i = 0; i < b->kernel_count; i++)
+    for (size_t i = 0; i < b->kernel_count; i++) {
         free(b->kernels[i].name);
+        rp_wave_time_free(&b->kernels[i].waves);
+    }
     free(b->kernels);
     *b = (struct rp_bottlenecks){0};
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/finding.h"
 #include "analyze/profile.h"
 #include "analyze/roofline.h"
 
@@ -20,48 +21,6 @@ struct rp_err;
 struct rp_kernel_stats;
 struct rp_profile;
 struct rp_thread_traces;
-
-enum rp_bottleneck {
-#define RP_BOTTLENECK(id, name) RP_BOTTLENECK_##id,
-#include "analyze/bottleneck_labels.def"
-#undef RP_BOTTLENECK
-    RP_BOTTLENECK_COUNT
-};
-extern const char *const rp_bottleneck_names[];
-
-enum rp_feature {
-#define RP_FEATURE(id, name, needs) RP_FEATURE_##id,
-#include "analyze/bottleneck_features.def"
-#undef RP_FEATURE
-    RP_FEATURE_COUNT
-};
-const char *rp_feature_name(enum rp_feature feature);
-/** Says what a user must provide so that the feature is known. */
-const char *rp_feature_needs(enum rp_feature feature);
-
-struct rp_condition {
-    enum rp_feature feature;
-    bool at_least; /**< else: below */
-    double value;
-};
-
-struct rp_rule {
-    const char *id;
-    enum rp_bottleneck label;
-    unsigned points;
-    struct rp_condition when[2]; /**< both; the same twice: one */
-};
-const struct rp_rule *rp_rules(size_t *ret_count);
-const char *rp_rules_version(void);
-
-/** Holds the features of a kernel; some may be unknown. */
-struct rp_features {
-    struct rp_quantity of[RP_FEATURE_COUNT];
-};
-bool rp_rule_fires(const struct rp_rule *rule, const struct rp_features *features);
-/** Says whether the rule cannot be decided: a feature is unknown, and no known one speaks against
- * it. */
-bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *features);
 
 /** Says of what a kernel's weight is a part. */
 enum rp_rank_basis {
@@ -79,6 +38,7 @@ struct rp_residency {
     uint32_t max_waves_per_simd;       /**< 0 = unknown */
     struct rp_quantity theoretical;    /**< 0..1 */
     const char *limiter;               /**< "vgpr" ...; NULL = unknown */
+    const char *second_limiter;        /**< allows no more waves than the first; NULL = none */
 };
 
 /** These thread traces of a kernel give its stalls and waves. */
@@ -97,8 +57,10 @@ struct rp_bottleneck_kernel {
     struct rp_features features;
     struct rp_residency residency;
     struct rp_traced traced;
-    enum rp_bottleneck label;
-    unsigned points[RP_BOTTLENECK_COUNT];
+    struct rp_quantity hbm_bytes; /**< moved by the counted dispatches */
+    struct rp_wave_time waves;    /**< of its thread traces; cycles are 0 without any */
+    struct rp_finding finding;
+    enum rp_bottleneck label;            /**< of the finding's cause */
     struct rp_quantity headroom;         /**< part of the kernel's time that could go */
     const char *assumption;              /**< of the headroom; NULL when it is unknown */
     struct rp_quantity weight;           /**< of the basis */
@@ -112,7 +74,12 @@ struct rp_bottlenecks {
     bool modelled_waves;     /**< those are of thread traces of the software device */
     bool sums_alone;         /**< of statistics of kernels: nothing is known of any dispatch */
     enum rp_rank_basis basis;
-    struct rp_quantity total_ns;          /**< of the basis */
+    struct rp_quantity total_ns; /**< of the basis */
+    /** Says what limits the program as a whole: launches, the host, copies, communication, or the
+     * cause of the first kernel, whose line and gain it then has, too. */
+    struct rp_finding program;
+    struct rp_quantity program_share;     /**< part of the total that the program's cause takes */
+    bool program_is_kernel;               /**< the cause is that of kernels[0] */
     struct rp_bottleneck_kernel *kernels; /**< by priority (unknown: weight), weight, time, name */
     size_t kernel_count;
 };

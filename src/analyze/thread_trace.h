@@ -74,6 +74,9 @@ struct rp_att_instruction {
     struct rp_att_sums sums;
     struct rp_att_samples samples;
     uint64_t waited_cycles[RP_ATT_REASON_COUNT]; /**< sum: sums.stall_cycles */
+    /** Sums up the latency of the waits that this instruction ended, because it was the last one
+     * that they needed. A wait that no instruction is known for is put down to itself. */
+    uint64_t awaited_cycles;
 };
 
 /** This is a function of the listing, between two labels. */
@@ -242,6 +245,7 @@ struct rp_att_meaning {
     bool waits[RP_ATT_COUNTERS];
     uint32_t limit[RP_ATT_COUNTERS]; /**< as many may stay outstanding */
     bool sleeps;                     /**< s_nop, s_sleep */
+    bool atomic;                     /**< of global memory */
 };
 void rp_att_decode(const char *isa, uint32_t gfx_ip, struct rp_att_meaning *ret);
 /** Without a text the wave files' own category gives the kind. */

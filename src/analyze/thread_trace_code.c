@@ -503,10 +503,12 @@ void rp_att_decode(const char *isa, uint32_t gfx_ip, struct rp_att_meaning *ret)
     switch (ret->kind) {
     case RP_ATT_VMEM:
         ret->counts[split ? RP_ATT_VS : RP_ATT_VM] = true;
+        ret->atomic = strstr(isa, "_atomic") != NULL;
         break;
     case RP_ATT_FLAT: /* It may go to memory or LDS, so both count it. */
         ret->counts[split ? RP_ATT_VS : RP_ATT_VM] = true;
         ret->counts[RP_ATT_LGKM] = true;
+        ret->atomic = strstr(isa, "_atomic") != NULL;
         break;
     case RP_ATT_LDS:
         ret->counts[RP_ATT_LGKM] = true;

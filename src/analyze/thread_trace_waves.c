@@ -361,8 +361,9 @@ int rp_att_finish(struct rp_att_build *build, struct rp_err *err)
 struct queue {
     int64_t issued_cycle[RP_ATT_QUEUE];
     enum rp_att_kind kind[RP_ATT_QUEUE];
-    uint64_t count; /**< issued so far */
-    uint64_t done;  /**< known to have returned */
+    uint32_t instruction[RP_ATT_QUEUE]; /**< index into the listing */
+    uint64_t count;                     /**< issued so far */
+    uint64_t done;                      /**< known to have returned */
 };
 
 struct execution {
@@ -434,36 +435,70 @@ static enum rp_att_reason reason_of(unsigned kinds, const struct rp_att_meaning 
     return rp_att_reason_of(meaning);
 }
 
+/* Memory returns in order, so a load behind atomics that contend waits for them. Of what has
+ * returned since the last wait, the last atomic is to blame, else the last of all. */
+static uint64_t blamed(const struct rp_att_build *build, const struct queue *queue, uint64_t first,
+                       uint64_t last)
+{
+    uint64_t oldest = queue->count > RP_ATT_QUEUE ? queue->count - RP_ATT_QUEUE : 0;
+
+    for (uint64_t n = last + 1; n > first && n > oldest; n--)
+        if (build->meanings[queue->instruction[(n - 1) % RP_ATT_QUEUE]].atomic)
+            return n - 1;
+    return last;
+}
+
+/* A wait for several counters is put down to vector memory, whose latency is the longest; else to
+ * the instruction that was issued last. */
+static bool slower(const struct queue *queue, uint64_t at, const struct queue *than,
+                   uint64_t than_at)
+{
+    size_t mine = at % RP_ATT_QUEUE, other = than_at % RP_ATT_QUEUE;
+    bool vector = queue->kind[mine] == RP_ATT_VMEM || queue->kind[mine] == RP_ATT_FLAT;
+    bool other_vector = than->kind[other] == RP_ATT_VMEM || than->kind[other] == RP_ATT_FLAT;
+
+    return vector != other_vector ? vector : queue->issued_cycle[mine] > than->issued_cycle[other];
+}
+
 static bool wait(struct rp_att_build *build, struct queue *queues, const struct execution *e,
                  uint32_t index)
 {
     const struct rp_att_meaning *meaning = &build->meanings[index];
-    const struct queue *only = NULL;
+    const struct queue *slowest = NULL;
     unsigned kinds = 0, counters = 0;
-    uint64_t last = 0;
+    uint64_t slowest_at = 0, slowest_first = 0;
+    uint32_t awaited = index;
 
     for (size_t c = 0; c < RP_ATT_COUNTERS; c++) {
+        uint64_t last = 0, first = queues[c].done;
         unsigned more = meaning->waits[c] ? take_returned(&queues[c], meaning->limit[c], &last) : 0;
 
-        if (more) {
-            counters++;
-            only = &queues[c];
-        }
         kinds |= more;
+        counters += more != 0;
+        if (more && (!slowest || slower(&queues[c], last, slowest, slowest_at))) {
+            slowest = &queues[c];
+            slowest_at = last;
+            slowest_first = first;
+        }
     }
+    if (slowest && slowest_at + RP_ATT_QUEUE >= slowest->count)
+        awaited =
+            slowest->instruction[blamed(build, slowest, slowest_first, slowest_at) % RP_ATT_QUEUE];
+    build->trace->instructions[awaited].awaited_cycles += (uint64_t)e->duration_cycles;
     if (e->stall_cycles == 0)
         return true;
     build->trace->instructions[index].waited_cycles[reason_of(kinds, meaning)] +=
         (uint64_t)e->stall_cycles;
     /* The wait ended when the last one of a single kind came back. */
-    if (counters != 1 || (kinds & (kinds - 1)) || last + RP_ATT_QUEUE < only->count)
+    if (counters != 1 || (kinds & (kinds - 1)) || awaited == index)
         return true;
-    return keep_latency(&build->latencies[only->kind[last % RP_ATT_QUEUE]],
-                        e->cycle + e->duration_cycles - only->issued_cycle[last % RP_ATT_QUEUE]);
+    return keep_latency(&build->latencies[slowest->kind[slowest_at % RP_ATT_QUEUE]],
+                        e->cycle + e->duration_cycles -
+                            slowest->issued_cycle[slowest_at % RP_ATT_QUEUE]);
 }
 
 static void issue(struct queue *queues, const struct rp_att_meaning *meaning,
-                  const struct execution *e)
+                  const struct execution *e, uint32_t index)
 {
     for (size_t c = 0; c < RP_ATT_COUNTERS; c++)
         if (meaning->counts[c]) {
@@ -471,6 +506,7 @@ static void issue(struct queue *queues, const struct rp_att_meaning *meaning,
 
             q->issued_cycle[q->count % RP_ATT_QUEUE] = e->cycle + e->stall_cycles;
             q->kind[q->count % RP_ATT_QUEUE] = meaning->kind;
+            q->instruction[q->count % RP_ATT_QUEUE] = index;
             q->count++;
         }
 }
@@ -501,7 +537,7 @@ static bool add_execution(struct rp_att_build *build, struct queue *queues,
     build->trace->branches_not_taken += e->category == 8;
     if (index == UINT32_MAX)
         return true;
-    issue(queues, &build->meanings[index], e);
+    issue(queues, &build->meanings[index], e, index);
     return build->meanings[index].kind != RP_ATT_WAIT || wait(build, queues, e, index);
 }
 

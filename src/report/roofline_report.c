@@ -441,9 +441,21 @@ static void add_condition(struct rp_json_writer *json, const struct rp_condition
 {
     rp_json_add_object(json, NULL);
     rp_json_add_text(json, "feature", rp_feature_name(c->feature));
-    rp_json_add_text(json, "is", c->at_least ? "at_least" : "below");
+    rp_json_add_text(json, "is", rp_sense_names[c->sense]);
     rp_json_add_number(json, "threshold", c->value);
     rp_report_quantity(json, "value", f->of[c->feature]);
+    rp_json_end(json);
+}
+
+static void add_range(struct rp_json_writer *json, const char *key, struct rp_factor_range range)
+{
+    if (!range.known) {
+        rp_json_add_null(json, key);
+        return;
+    }
+    rp_json_add_array(json, key);
+    rp_json_add_real(json, NULL, range.low, 4);
+    rp_json_add_real(json, NULL, range.high, 4);
     rp_json_end(json);
 }
 
@@ -451,15 +463,23 @@ static void add_rule(struct rp_json_writer *json, const struct rp_rule *rule,
                      const struct rp_features *f)
 {
     rp_json_add_object(json, NULL);
+    rp_json_add_text(json, "cause", rp_cause_facts(rule->cause)->name);
     rp_json_add_array(json, "conditions");
-    add_condition(json, &rule->when[0], f);
-    if (rule->when[1].feature != rule->when[0].feature)
-        add_condition(json, &rule->when[1], f);
+    for (size_t i = 0; i < rule->count; i++)
+        add_condition(json, &rule->when[i], f);
     rp_json_end(json);
+    add_range(json, "gain", rp_rule_gain(rule, f));
     rp_json_add_text(json, "id", rule->id);
-    rp_json_add_text(json, "label", rp_bottleneck_names[rule->label]);
-    rp_json_add_count(json, "points", rule->points);
+    rp_json_add_text(json, "label", rp_bottleneck_names[rp_cause_facts(rule->cause)->label]);
     rp_json_end(json);
+}
+
+static bool rule_asks(const struct rp_rule *rule, unsigned feature)
+{
+    for (size_t i = 0; i < rule->count; i++)
+        if (rule->when[i].feature == feature && rule->when[i].sense != RP_SENSE_UNKNOWN)
+            return true;
+    return false;
 }
 
 /* Writes features that rules need and nobody counted, in the order of the table, which is that of
@@ -475,8 +495,7 @@ static void add_missing(struct rp_json_writer *json, const struct rp_features *f
         bool asked = false;
 
         for (size_t i = 0; i < count; i++)
-            asked |= rp_rule_open(&rules[i], f) &&
-                     (rules[i].when[0].feature == feature || rules[i].when[1].feature == feature);
+            asked |= rp_rule_open(&rules[i], f) && rule_asks(&rules[i], feature);
         if (!asked || f->of[feature].known)
             continue;
         rp_json_add_object(json, NULL);
@@ -487,6 +506,20 @@ static void add_missing(struct rp_json_writer *json, const struct rp_features *f
     rp_json_end(json);
 }
 
+/* Writes the cause that cannot be told from the verdict's, and what would tell. */
+static void add_other(struct rp_json_writer *json, const struct rp_finding *f)
+{
+    if (f->or_cause == RP_CAUSE_UNKNOWN) {
+        rp_json_add_null(json, "or");
+        return;
+    }
+    rp_json_add_object(json, "or");
+    rp_json_add_text(json, "cause", rp_cause_facts(f->or_cause)->name);
+    rp_json_add_text(json, "feature", rp_feature_name(f->to_tell));
+    rp_json_add_text(json, "needs", rp_feature_needs(f->to_tell));
+    rp_json_end(json);
+}
+
 static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k)
 {
     const struct rp_rule *rules;
@@ -494,8 +527,13 @@ static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_
 
     rules = rp_rules(&count);
     rp_json_add_object(json, "bottleneck");
+    rp_json_add_text(json, "advice", rp_cause_facts(k->finding.cause)->advice);
+    rp_json_add_text(json, "cause", rp_cause_facts(k->finding.cause)->name);
     rp_json_add_text(json, "label", rp_bottleneck_names[k->label]);
+    rp_json_add_text(json, "line", k->finding.line);
     add_missing(json, &k->features);
+    add_other(json, &k->finding);
+    rp_json_add_text(json, "rule", k->finding.rule ? k->finding.rule->id : NULL);
     rp_json_add_array(json, "rules");
     for (size_t i = 0; i < count; i++)
         if (rp_rule_fires(&rules[i], &k->features))
@@ -533,6 +571,31 @@ static void add_traced(struct rp_json_writer *json, const struct rp_traced *t)
     rp_json_end(json);
 }
 
+/* Writes the parts that took any time, as fractions of all of it. */
+static void add_wave_time(struct rp_json_writer *json, const struct rp_wave_time *t)
+{
+    if (t->cycles <= 0) {
+        rp_json_add_null(json, "wave_time");
+        return;
+    }
+    rp_json_add_array(json, "wave_time");
+    for (unsigned p = 0; p < RP_WAVE_PART_COUNT; p++) {
+        const struct rp_wave_part_time *part = &t->of[p];
+
+        if (part->cycles <= 0)
+            continue;
+        rp_json_add_object(json, NULL);
+        rp_json_add_real(json, "awaited", part->awaited / t->cycles, 6);
+        rp_json_add_real(json, "issue_stall", part->issue / t->cycles, 6);
+        rp_json_add_text(json, "line", part->line);
+        rp_json_add_real(json, "line_share", part->line_cycles / t->cycles, 6);
+        rp_json_add_text(json, "part", rp_wave_part_names[p]);
+        rp_json_add_real(json, "share", part->cycles / t->cycles, 6);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+}
+
 static void add_statistics(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k)
 {
     rp_json_add_object(json, "statistics");
@@ -552,6 +615,8 @@ static void bottleneck_report_add_kernel(struct rp_json_writer *json,
     rp_json_add_count_if(json, "calls", k->calls > 0, k->calls);
     rp_report_quantity(json, "end_to_end_bound", k->end_to_end_bound);
     rp_report_quantity(json, "end_to_end_bound_if_free", k->free_bound);
+    add_range(json, "end_to_end_gain", k->finding.program_gain);
+    add_range(json, "expected_gain", k->finding.gain);
     rp_json_break(json, 5);
     rp_json_add_object(json, "features");
     for (unsigned i = 0; i < RP_FEATURE_COUNT; i++)
@@ -566,7 +631,24 @@ static void bottleneck_report_add_kernel(struct rp_json_writer *json,
         add_statistics(json, k);
     add_traced(json, &k->traced);
     rp_report_quantity(json, "time_ns", k->time_ns);
+    add_wave_time(json, &k->waves);
     rp_report_quantity(json, "weight", k->weight);
+    rp_json_end(json);
+}
+
+/* Writes what limits the program as a whole. */
+static void add_program(struct rp_json_writer *json, const struct rp_bottlenecks *b)
+{
+    const struct rp_cause_facts *facts = rp_cause_facts(b->program.cause);
+
+    rp_json_add_object(json, "program");
+    rp_json_add_text(json, "advice", facts->advice);
+    rp_json_add_text(json, "cause", facts->name);
+    add_range(json, "end_to_end_gain", b->program.program_gain);
+    rp_json_add_text(json, "kernel", b->program_is_kernel ? b->kernels[0].name : NULL);
+    rp_json_add_text(json, "label", rp_bottleneck_names[facts->label]);
+    rp_json_add_text(json, "line", b->program.line);
+    rp_report_quantity(json, "share", b->program_share);
     rp_json_end(json);
 }
 
@@ -586,8 +668,9 @@ int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct r
     for (size_t i = 0; i < count; i++)
         bottleneck_report_add_kernel(&json, &b->kernels[i], b->sums_alone);
     rp_json_end(&json);
+    add_program(&json, b);
     rp_json_add_text(&json, "rules_version", rp_rules_version());
-    rp_json_add_text(&json, "schema_version", "1.0");
+    rp_json_add_text(&json, "schema_version", "1.1");
     /* These values are made of the thread trace alone. */
     rp_json_add_text(&json, "thread_trace_timing", b->modelled_waves ? "detailed" : NULL);
     rp_report_timing(&json, "timing", b->origin.timing_model, b->origin.timing_version);
@@ -625,14 +708,13 @@ static void put_reasons(const struct rp_page *page, const struct rp_bottleneck_k
 
     rules = rp_rules(&count);
     for (size_t i = 0; i < count; i++) {
-        if (!rp_rule_fires(&rules[i], &k->features) ||
-            (rules[i].label != k->label && k->label != RP_BOTTLENECK_MIXED))
+        if (!rp_rule_fires(&rules[i], &k->features) || rules[i].cause != k->finding.cause)
             continue;
-        for (size_t c = 0; c < 2; c++) {
+        for (size_t c = 0; c < rules[i].count; c++) {
             const struct rp_condition *when = &rules[i].when[c];
             const char *name = rp_feature_name(when->feature);
 
-            if (strstr(rp_buf_text(&text), name))
+            if (strstr(rp_buf_text(&text), name) || !k->features.of[when->feature].known)
                 continue;
             rp_buf_printf(&text, "%s%s %s", text.len ? ", " : "", name,
                           bottleneck_report_number(k->features.of[when->feature], 1,

@@ -14,6 +14,7 @@ import sys
 from jsonschema import Draft202012Validator
 
 failures = []
+LIMITS = ("LESS_WORK", "LATENCY", "UNKNOWN")  # of gains; all others are of mistakes
 
 
 def expect(what, ok):
@@ -34,48 +35,79 @@ def run(tool, *args):
 
 
 def table(source):
-    """[(id, label, points, [(feature, at least, value)])] as the source has it."""
-    def names(path, macro):
+    """The rules [(id, cause, gain, [(feature, sense, value)])] and {cause: label} as the source has them."""
+    def text(path):
         with open(os.path.join(source, "src/analyze", path), encoding="utf-8") as file:
-            return dict(re.findall(r'^%s\((\w+), "(\w+)"' % macro, file.read(), re.M))
+            return file.read()
+
+    def names(path, macro):
+        return dict(re.findall(r'^%s\((\w+), "(\w+)"' % macro, text(path), re.M))
     feature, label = names("bottleneck_features.def", "RP_FEATURE"), \
         names("bottleneck_labels.def", "RP_BOTTLENECK")
-    with open(os.path.join(source, "src/analyze/bottleneck_rules.def"), encoding="utf-8") as file:
-        text = file.read()
+    causes = re.findall(r'^RP_CAUSE\((\w+), "(\w+)", (\w+),', text("bottleneck_causes.def"), re.M)
+    cause = {identifier: name for identifier, name, _ in causes}
     rows = []
-    for line in re.findall(r"^RULE\((.*)\)$", text, re.M):
-        f = [part.strip() for part in line.split(",")]
-        rows.append((f[0].strip('"'), label[f[1]], int(f[2]),
-                     [(feature[f[3]], f[4] == "AT_LEAST", float(f[5])),
-                      (feature[f[6]], f[7] == "AT_LEAST", float(f[8]))]))
-    return rows
+    for name, of, gain, rest in re.findall(r'^RULE\("(\w+)", (\w+), (\w+), (.*)\)$', text("bottleneck_rules.def"), re.M):
+        conditions = [(feature[f], sense.lower(), float(value))
+                      for f, sense, value in re.findall(r"IS\((\w+), (\w+), ([0-9.]+)\)", rest)]
+        rows.append((name, cause[of], gain, conditions))
+    return rows, {name: label[of] for _, name, of in causes}
 
 
-def judge(rows, features):
-    """The verdict once more: label and the rules that fired."""
-    points, fired, undecided = {}, [], False
-    for name, label, worth, conditions in rows:
-        states = [None if features[f] is None else (features[f] >= v) == at_least
-                  for f, at_least, v in conditions]
+def holds(value, sense, threshold):
+    """True, False, or None where the feature is not known."""
+    if sense == "unknown":
+        return value is None
+    if value is None:
+        return None
+    return (value >= threshold) == (sense == "at_least")
+
+
+def judge(rules, features):
+    """The rules that fire, and whether one is undecided."""
+    fired, undecided = [], False
+    for rule in rules:
+        states = [holds(features[f], sense, value) for f, sense, value in rule[3]]
         if all(s is True for s in states):
-            fired.append(name)
-            points[label] = points.get(label, 0) + worth
+            fired.append(rule)
         elif False not in states:
             undecided = True
-    if not points:
-        return ("unknown" if undecided else "mixed"), fired
-    best = max(points.values())
-    winners = [label for label, p in points.items() if p == best]
-    return (winners[0] if len(winners) == 1 else "mixed"), fired
+    return fired, undecided
+
+
+def check_verdict(where, rows, k):
+    rules, labels = rows
+    fired, undecided = judge(rules, k["features"])
+    seen = k["bottleneck"]
+    gains = {r["id"]: r["gain"] for r in seen["rules"]}
+    expect("%s: rules" % where, [r["id"] for r in seen["rules"]] == [r[0] for r in fired])
+    expect("%s: label of the cause" % where, seen["label"] == labels[seen["cause"]])
+    for low, high in [g for g in [k["expected_gain"], *gains.values()] if g]:
+        expect("%s: range" % where, 1 <= low <= high <= 2.001 * low)
+    chosen = [r for r in fired if r[0] == seen["rule"]]
+    if not chosen:  # what fires may still be a mistake that costs nothing
+        expect("%s: %s of nothing" % (where, seen["cause"]),
+               seen["cause"] == ("unknown" if undecided else "balanced") and
+               not any(r[2] in LIMITS for r in fired))
+        return
+    expect("%s: cause" % where, chosen[0][1] == seen["cause"] and k["expected_gain"] == gains[seen["rule"]])
+    if chosen[0][2] in LIMITS:
+        limits = [r for r in fired if r[2] in LIMITS]
+        expect("%s: the first limit" % where, chosen[0] == limits[0])
+    else:
+        mistakes = [r for r in fired if r[2] not in LIMITS]
+        expect("%s: the worst mistake" % where, gains[seen["rule"]][1] == max(gains[r[0]][1] for r in mistakes))
+    if chosen[0][2] == "LESS_WORK":
+        value = k["features"][chosen[0][3][0][0]]
+        expect("%s: headroom" % where, close(k["headroom_fraction"], max(0, 1 - value / 0.7), 1e-5))
+    if k["features"]["hbm_share"] is not None and k["features"]["hbm_share"] >= 0.6:
+        expect("%s: latency bound in a full memory" % where, seen["label"] != "latency_bound")
 
 
 def check_kernels(name, rows, analysis):
     order = []
     for k in analysis["kernels"]:
-        label, fired = judge(rows, k["features"])
-        seen = k["bottleneck"]
-        expect("%s: %s is %s, not %s" % (name, k["name"], seen["label"], label), seen["label"] == label)
-        expect("%s: rules of %s" % (name, k["name"]), [r["id"] for r in seen["rules"]] == fired)
+        check_verdict("%s: %s" % (name, k["name"]), rows, k)
         if k["headroom_fraction"] is not None and k["weight"] is not None:
             expect("%s: priority" % name,
                    close(k["priority"], k["headroom_fraction"] * k["weight"]))
@@ -135,9 +167,6 @@ def check_roofline(name, analysis, roofline):
             expect("%s: %s_share" % (name, level),
                    (rate is None or most is None) == (seen is None) and
                    (seen is None or close(seen, rate / most, 1e-5)))
-        if roof["bound_share"] is not None:
-            expect("%s: headroom" % name,
-                   close(k["headroom_fraction"], max(0, 1 - roof["bound_share"]), 1e-5))
 
 
 def check_by_time(name, analysis):

@@ -1,0 +1,365 @@
+#include "analyze/finding.h"
+
+#include <math.h>
+
+const char *const rp_bottleneck_names[] = {
+#define RP_BOTTLENECK(id, name) [RP_BOTTLENECK_##id] = (name),
+#include "analyze/bottleneck_labels.def"
+#undef RP_BOTTLENECK
+};
+
+static const struct {
+    const char *name, *needs;
+} rules_features[] = {
+#define RP_FEATURE(id, name_, needs_) [RP_FEATURE_##id] = {.name = (name_), .needs = (needs_)},
+#include "analyze/bottleneck_features.def"
+#undef RP_FEATURE
+};
+
+static const struct rp_cause_facts causes[] = {
+#define RP_CAUSE(id, name_, label_, title_, advice_, e1, e2, e3)                                   \
+    [RP_CAUSE_##id] = {.name = (name_),                                                            \
+                       .label = RP_BOTTLENECK_##label_,                                            \
+                       .title = (title_),                                                          \
+                       .advice = (advice_),                                                        \
+                       .evidence = {RP_FEATURE_##e1, RP_FEATURE_##e2, RP_FEATURE_##e3}},
+#include "analyze/bottleneck_causes.def"
+#undef RP_CAUSE
+};
+
+const char *const rp_sense_names[] = {"below", "at_least", "unknown"};
+
+#define IS(feature_, sense_, value_)                                                               \
+    {                                                                                              \
+        .feature = RP_FEATURE_##feature_, .sense = RP_SENSE_##sense_, .value = (value_)            \
+    }
+#define CONDITIONS(...) (sizeof((struct rp_condition[]){__VA_ARGS__}) / sizeof(struct rp_condition))
+
+static const struct rp_rule rules[] = {
+#define RULE(id_, cause_, gain_, ...)                                                              \
+    {.id = (id_),                                                                                  \
+     .cause = RP_CAUSE_##cause_,                                                                   \
+     .gain = RP_GAIN_##gain_,                                                                      \
+     .when = {__VA_ARGS__},                                                                        \
+     .count = CONDITIONS(__VA_ARGS__)},
+#include "analyze/bottleneck_rules.def"
+#undef RULE
+};
+
+enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
+
+const char *rp_feature_name(enum rp_feature feature)
+{
+    return rules_features[feature].name;
+}
+
+const char *rp_feature_needs(enum rp_feature feature)
+{
+    return rules_features[feature].needs;
+}
+
+const struct rp_cause_facts *rp_cause_facts(enum rp_cause cause)
+{
+    return &causes[cause];
+}
+
+const struct rp_rule *rp_rules(size_t *ret_count)
+{
+    *ret_count = RULE_COUNT;
+    return rules;
+}
+
+const char *rp_rules_version(void)
+{
+    return RP_RULES_VERSION;
+}
+
+static bool holds(const struct rp_condition *c, const struct rp_quantity *q)
+{
+    if (c->sense == RP_SENSE_UNKNOWN)
+        return !q->known;
+    return q->known && (c->sense == RP_SENSE_AT_LEAST ? q->value >= c->value : q->value < c->value);
+}
+
+bool rp_rule_fires(const struct rp_rule *rule, const struct rp_features *f)
+{
+    for (size_t i = 0; i < rule->count; i++)
+        if (!holds(&rule->when[i], &f->of[rule->when[i].feature]))
+            return false;
+    return true;
+}
+
+bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *f)
+{
+    bool open = false;
+
+    for (size_t i = 0; i < rule->count; i++) {
+        const struct rp_quantity *q = &f->of[rule->when[i].feature];
+
+        if (holds(&rule->when[i], q))
+            continue;
+        if (q->known)
+            return false;
+        open = true;
+    }
+    return open;
+}
+
+/* --- gain ---------------------------------------------------------------------------------- */
+
+/* Programs that are well tuned reach these parts of the peaks: 70 to 90 % of HBM's, 80 % of what
+ * the pipelines issue (measured roofline.csv of MI200 and MI300X). */
+static const double reachable_bandwidth = 0.7, reachable_pipeline = 0.8;
+
+static double value_or(const struct rp_features *f, enum rp_feature feature, double otherwise)
+{
+    return f->of[feature].known ? f->of[feature].value : otherwise;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Returns the part of the time that the units need which the cause has nothing to do with. */
+static double needed_by_others(const struct rp_features *f, enum rp_cause cause)
+{
+    const struct {
+        enum rp_feature busy;
+        double reachable;
+        bool concerned;
+    } units[] = {
+        {RP_FEATURE_HBM_SHARE, reachable_bandwidth,
+         cause == RP_CAUSE_HBM || cause == RP_CAUSE_UNCOALESCED || cause == RP_CAUSE_SPILLS},
+        {RP_FEATURE_LDS_BUSY, reachable_pipeline,
+         cause == RP_CAUSE_LDS_CONFLICTS || cause == RP_CAUSE_LDS_BANDWIDTH},
+        {RP_FEATURE_MFMA_BUSY, reachable_pipeline, cause == RP_CAUSE_MFMA},
+        {RP_FEATURE_VALU_BUSY, reachable_pipeline,
+         cause == RP_CAUSE_VALU || cause == RP_CAUSE_TRANSCENDENTAL ||
+             cause == RP_CAUSE_DIVERGENCE || cause == RP_CAUSE_ATOMICS},
+    };
+    double most = 0;
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (!units[i].concerned)
+            most = larger(most, value_or(f, units[i].busy, 0) / units[i].reachable);
+    return most;
+}
+
+/* Without the bytes of lines that nobody asked for, HBM needs less. Bytes that are asked for more
+ * often than they are moved say nothing of that. Then caches serve the rest of the lines where HBM
+ * is busy anyway, and elsewhere the accesses must do. */
+static double left_of_bytes(const struct rp_features *f)
+{
+    double used = value_or(f, RP_FEATURE_USED_BYTES, 1), hbm = value_or(f, RP_FEATURE_HBM_SHARE, 0);
+    double by_accesses = larger(value_or(f, RP_FEATURE_COALESCING, 0.25), 0.25);
+    double moved = used < 1 ? used : hbm < 0.6 ? by_accesses : 1;
+
+    return hbm * moved / reachable_bandwidth;
+}
+
+/* With more waves, latency is hidden in proportion, until HBM is full. */
+static double left_of_waves(const struct rp_features *f)
+{
+    return 1 / value_or(f, RP_FEATURE_WAVES_POSSIBLE, 1);
+}
+
+/* Twice as many waves as SIMDs are what a kernel needs at least to keep its units busy. */
+static double left_of_grid(const struct rp_features *f)
+{
+    return value_or(f, RP_FEATURE_GRID_WAVES, 1) / 2;
+}
+
+static double without(const struct rp_features *f, enum rp_feature part, double gone)
+{
+    return 1 - gone * value_or(f, part, 0);
+}
+
+/* Computes the part of the time that is left once the cause is gone, before other units limit. */
+static double left_of(enum rp_gain gain, const struct rp_features *f)
+{
+    double conflicts = value_or(f, RP_FEATURE_LDS_CONFLICTS, 0);
+    double idle = 1 - value_or(f, RP_FEATURE_LANES, 1);
+
+    switch (gain) {
+    case RP_GAIN_CONFLICTS:
+        return 1 - 0.95 * conflicts *
+                       value_or(f, RP_FEATURE_TIME_LDS, value_or(f, RP_FEATURE_LDS_BUSY, 0));
+    case RP_GAIN_BYTES:
+        return left_of_bytes(f);
+    case RP_GAIN_SCRATCH: /* Values that no longer spill need registers, and waves for them. */
+        return without(f, RP_FEATURE_TIME_SCRATCH, 0.8);
+    case RP_GAIN_ATOMIC:
+        return without(f, RP_FEATURE_TIME_ATOMIC, 1);
+    case RP_GAIN_BARRIER:
+        return without(f, RP_FEATURE_TIME_BARRIER, 1);
+    case RP_GAIN_LANES:
+        return without(f, RP_FEATURE_TIME_VALU, idle);
+    case RP_GAIN_GRID:
+        return left_of_grid(f);
+    case RP_GAIN_WAVES:
+        return left_of_waves(f);
+    case RP_GAIN_WORKGROUP:
+        return value_or(f, RP_FEATURE_WORKGROUP_LANES, 1);
+    case RP_GAIN_SCALAR: /* Other loads take their place. */
+        return without(f, RP_FEATURE_TIME_SCALAR, 0.5);
+    case RP_GAIN_FETCH:
+        return without(f, RP_FEATURE_TIME_FETCH, 1);
+    case RP_GAIN_LESS_WORK: /* A textbook fix does less than half of the work. */
+        return 0.45;
+    default: /* The loads of a wave overlap up to HBM's rate, or fourfold. */
+        return 0.25;
+    }
+}
+
+static const double least_left[RP_GAIN_COUNT] = {
+    [RP_GAIN_GRID] = 0.02, /* A grid of one workgroup leaves 1215 of 1216 SIMDs empty. */
+    [RP_GAIN_WAVES] = 0.12,
+};
+
+/* Measured gains of textbook fixes are within a factor of 1.4 of the estimates for most of the
+ * programs in tests/programs/planted. */
+struct rp_factor_range rp_factor_range(double left)
+{
+    double factor = 1 / smaller(larger(left, 1e-3), 1), low = larger(factor / M_SQRT2, 1);
+
+    return (struct rp_factor_range){
+        .known = true, .low = low, .middle = factor, .high = smaller(factor * M_SQRT2, 2 * low)};
+}
+
+struct rp_factor_range rp_rule_gain(const struct rp_rule *rule, const struct rp_features *f)
+{
+    double least = least_left[rule->gain] > 0 ? least_left[rule->gain] : 0.1;
+    double left = larger(left_of(rule->gain, f), needed_by_others(f, rule->cause));
+
+    if (rule->gain == RP_GAIN_UNKNOWN)
+        return (struct rp_factor_range){0};
+    return rp_factor_range(larger(left, least));
+}
+
+/* --- verdict ------------------------------------------------------------------------------- */
+
+/* A mistake that costs less than this hides nothing else. */
+static const double least_gain = 1.2;
+
+static const struct rp_rule *worst_mistake(const struct rp_features *f)
+{
+    const struct rp_rule *worst = NULL;
+    double most = least_gain;
+
+    for (size_t i = 0; i < RULE_COUNT && rules[i].gain < RP_GAIN_LESS_WORK; i++) {
+        double gain = rp_rule_fires(&rules[i], f) ? rp_rule_gain(&rules[i], f).middle : 0;
+
+        if (gain < most)
+            continue;
+        worst = &rules[i];
+        most = gain;
+    }
+    return worst;
+}
+
+static const struct rp_rule *first_limit(const struct rp_features *f)
+{
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        if (rules[i].gain >= RP_GAIN_LESS_WORK && rp_rule_fires(&rules[i], f))
+            return &rules[i];
+    return NULL;
+}
+
+/* A mistake that nothing known speaks against, and one known condition for, may be the cause. */
+static void find_other(const struct rp_features *f, struct rp_finding *finding)
+{
+    if (finding->cause == RP_CAUSE_MEMORY) {
+        finding->or_cause = RP_CAUSE_LATENCY;
+        finding->to_tell = RP_FEATURE_HBM_SHARE;
+        return;
+    }
+    for (size_t i = 0; i < RULE_COUNT && rules[i].gain < RP_GAIN_LESS_WORK; i++) {
+        const struct rp_rule *r = &rules[i];
+        size_t known = 0;
+        enum rp_feature unknown = RP_FEATURE_COUNT;
+
+        if (!rp_rule_open(r, f) || r->cause == finding->cause)
+            continue;
+        for (size_t c = 0; c < r->count; c++) {
+            known += f->of[r->when[c].feature].known;
+            if (!f->of[r->when[c].feature].known && unknown == RP_FEATURE_COUNT)
+                unknown = r->when[c].feature;
+        }
+        if (known == 0)
+            continue;
+        finding->or_cause = r->cause;
+        finding->to_tell = unknown;
+        return;
+    }
+}
+
+/* The line is the one that took most of the time that the cause is about. */
+static const char *line_of(enum rp_cause cause, const struct rp_wave_time *waves)
+{
+    static const struct {
+        enum rp_cause cause;
+        enum rp_wave_part parts[2];
+    } rows[] = {
+        {RP_CAUSE_LDS_CONFLICTS, {RP_WAVE_PART_LDS, RP_WAVE_PART_LDS_ATOMIC}},
+        {RP_CAUSE_LDS_BANDWIDTH, {RP_WAVE_PART_LDS, RP_WAVE_PART_LDS_ATOMIC}},
+        {RP_CAUSE_UNCOALESCED, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},
+        {RP_CAUSE_HBM, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},
+        {RP_CAUSE_L2, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},
+        {RP_CAUSE_L1, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},
+        {RP_CAUSE_LATENCY, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},
+        {RP_CAUSE_OCCUPANCY, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},
+        {RP_CAUSE_MEMORY, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},
+        {RP_CAUSE_SPILLS, {RP_WAVE_PART_SCRATCH, RP_WAVE_PART_SCRATCH}},
+        {RP_CAUSE_ATOMICS, {RP_WAVE_PART_ATOMIC, RP_WAVE_PART_LDS_ATOMIC}},
+        {RP_CAUSE_BARRIER, {RP_WAVE_PART_BARRIER, RP_WAVE_PART_BARRIER}},
+        {RP_CAUSE_DIVERGENCE, {RP_WAVE_PART_VALU, RP_WAVE_PART_TRANSCENDENTAL}},
+        {RP_CAUSE_VALU, {RP_WAVE_PART_VALU, RP_WAVE_PART_VALU}},
+        {RP_CAUSE_TRANSCENDENTAL, {RP_WAVE_PART_TRANSCENDENTAL, RP_WAVE_PART_TRANSCENDENTAL}},
+        {RP_CAUSE_MFMA, {RP_WAVE_PART_MFMA, RP_WAVE_PART_MFMA}},
+        {RP_CAUSE_SCALAR_CACHE, {RP_WAVE_PART_SCALAR_LOAD, RP_WAVE_PART_SCALAR_LOAD}},
+        {RP_CAUSE_INSTRUCTION_CACHE, {RP_WAVE_PART_FETCH, RP_WAVE_PART_FETCH}},
+    };
+
+    if (cause == RP_CAUSE_ATOMICS && waves->atomic_line)
+        return waves->atomic_line;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct rp_wave_part_time *a = &waves->of[rows[i].parts[0]];
+        const struct rp_wave_part_time *b = &waves->of[rows[i].parts[1]];
+
+        if (rows[i].cause == cause)
+            return b->line_cycles > a->line_cycles ? b->line : a->line;
+    }
+    return NULL;
+}
+
+static bool anything_open(const struct rp_features *f)
+{
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        if (rp_rule_open(&rules[i], f))
+            return true;
+    return false;
+}
+
+struct rp_finding rp_finding_judge(const struct rp_features *f, const struct rp_wave_time *waves)
+{
+    struct rp_finding finding = {.rule = worst_mistake(f)};
+
+    if (!finding.rule)
+        finding.rule = first_limit(f);
+    if (!finding.rule) { /* Everything is known, and nothing stands out. */
+        finding.cause = anything_open(f) ? RP_CAUSE_UNKNOWN : RP_CAUSE_BALANCED;
+        return finding;
+    }
+    finding.cause = finding.rule->cause;
+    finding.gain = rp_rule_gain(finding.rule, f);
+    finding.line = line_of(finding.cause, waves);
+    if (finding.rule->gain >= RP_GAIN_LESS_WORK)
+        find_other(f, &finding);
+    return finding;
+}

@@ -1,0 +1,65 @@
+/**
+ * @file wave_time.h
+ * @brief Divides the time of a kernel's waves among the instructions that it was spent on, so that
+ * a wait counts for the load, atomic or LDS access that it waited for, and names the source line
+ * that took most of each part.
+ */
+#ifndef RP_ANALYZE_WAVE_TIME_H
+#define RP_ANALYZE_WAVE_TIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_thread_trace;
+
+enum rp_wave_part {
+#define RP_WAVE_PART(id, name, title) RP_WAVE_PART_##id,
+#include "analyze/wave_parts.def"
+#undef RP_WAVE_PART
+    RP_WAVE_PART_COUNT
+};
+extern const char *const rp_wave_part_names[];
+extern const char *const rp_wave_part_titles[];
+
+/** These are cycles of all traced waves. */
+struct rp_wave_part_time {
+    double cycles;   /**< all of the part's time */
+    double issue;    /**< of these: held back at the instruction itself, since its unit was busy */
+    double awaited;  /**< of these: waits for its results */
+    double executed; /**< instructions, one for each wave */
+    double bytes;    /**< that they ask for: 64 lanes of the width of each; 0 = no memory */
+    char *line; /**< "file:line" in the user's sources with most of the cycles; NULL = unknown */
+    double line_cycles;
+};
+
+struct rp_wave_time {
+    struct rp_wave_part_time of[RP_WAVE_PART_COUNT];
+    double cycles; /**< sum over the parts */
+    /** Counts all cycles on source lines that have atomics: compilers turn an atomic of all lanes
+     * into a loop that adds them up first. 0 = no lines are known. */
+    double atomic_lines;
+    char *atomic_line; /**< of these, the one with most cycles; NULL = unknown */
+    double atomic_line_cycles;
+    double simd_cycles; /**< SIMD cycles with a wave, of the traced waves; 0 = unknown */
+};
+
+/** Says to which part an instruction belongs, by its text. */
+enum rp_wave_part rp_wave_part_of(const char *isa);
+/** Returns the bytes that an instruction moves for each lane; 0 when it is no memory access. */
+unsigned rp_isa_bytes_per_lane(const char *isa);
+/**
+ * Finds the innermost frame of a chain of inlined calls ("header:12 -> app.hip:30") that is not in
+ * a header of the compiler or of ROCm; the innermost of all where there is no such frame.
+ * @return its length, and its beginning in @p ret; 0 for an empty text
+ */
+size_t rp_user_line(const char *source, const char **ret);
+
+/**
+ * Adds the time of a trace's waves to @p to, which may have that of other dispatches.
+ * @return false when memory has ended
+ */
+bool rp_wave_time_add(const struct rp_thread_trace *trace, struct rp_wave_time *to);
+void rp_wave_time_free(struct rp_wave_time *time);
+
+#endif
