@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/dag.h"
+#include "analyze/thread_trace.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -17,7 +18,7 @@
 #include "library/library.h"
 #include "trace/gzip.h"
 
-enum { MOST_DOCUMENTS = 6, MOST_PROFILE_BYTES = 256 << 20 };
+enum { MOST_DOCUMENTS = 7, MOST_PROFILE_BYTES = 256 << 20 };
 
 struct options {
     const char *file, *title;
@@ -120,6 +121,16 @@ static int add_profile(char **paths, size_t count, struct documents *d, json_t *
     return 0;
 }
 
+/* Adds the source lines that profile has copied with the thread traces, if any. */
+static int add_sources(const struct rp_inputs *in, struct documents *d, struct rp_err *err)
+{
+    rp_cleanup(rp_source_texts_free) struct rp_source_texts texts = {0};
+
+    if (rp_source_texts_read(&in->waves, &texts, err) < 0)
+        return -1;
+    return texts.file_count ? rp_report_sources_json(&texts, add(d, "sources"), err) : 0;
+}
+
 /* Adds the parts of the page. */
 static int add_parts(const struct rp_inputs *in, const struct rp_report_parts *parts,
                      struct documents *d, struct rp_err *err)
@@ -127,7 +138,7 @@ static int add_parts(const struct rp_inputs *in, const struct rp_report_parts *p
     int rc = 0;
 
     if (parts->dag)
-        rc = rp_report_dag_json(parts->dag, false, add(d, "dag"), err);
+        rc = rp_report_dag_json(parts->dag, RP_DAG_SUMS, add(d, "dag"), err);
     if (rc == 0 && parts->dag)
         rc = rp_report_timeline_json(parts->dag, parts->timeline, add(d, "timeline"), err);
     if (rc == 0 && parts->roofline)
@@ -136,7 +147,7 @@ static int add_parts(const struct rp_inputs *in, const struct rp_report_parts *p
         rc = rp_report_thread_trace_json(&in->waves, add(d, "thread_trace"), err);
     if (rc == 0)
         rc = rp_report_analysis_json(parts->bottlenecks, 0, add(d, "analysis"), err);
-    return rc;
+    return rc == 0 ? add_sources(in, d, err) : rc;
 }
 
 /* --- the page --------------------------------------------------------------------------------- */

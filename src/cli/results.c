@@ -115,7 +115,7 @@ int rp_put_dag(const struct rp_dag_result *dag, const struct rp_result_request *
     int rc = 0;
 
     if (wish->folder || wish->print == RP_RESULT_JSON)
-        rc = rp_report_dag_json(dag, wish->full, &json, err);
+        rc = rp_report_dag_json(dag, wish->full ? RP_DAG_FULL : RP_DAG_CHAIN, &json, err);
     if (rc == 0)
         rc = put_json(wish, "dag.json", &json, text, err);
     if (rc == 0 && wish->print == RP_RESULT_TERMINAL)

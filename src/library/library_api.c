@@ -509,7 +509,7 @@ static int put_json(const struct rocm_perf *run, enum rocm_perf_json which, stru
     if (run->state != RP_RUN_ANALYSED)
         return rp_fail(err, RP_USAGE, "rocm_perf_json: call rocm_perf_analyze before");
     if (which == ROCM_PERF_JSON_DAG && run->parts.has_dag)
-        return rp_report_dag_json(&run->parts.dag, false, json, err);
+        return rp_report_dag_json(&run->parts.dag, RP_DAG_CHAIN, json, err);
     if (which == ROCM_PERF_JSON_ROOFLINE && run->parts.has_roofline)
         return rp_report_roofline_json(&run->parts.roofline, json, err);
     if (which == ROCM_PERF_JSON_ANALYSIS && run->parts.has_ranking)

@@ -285,7 +285,7 @@ static void add_step(struct rp_json_writer *json, const struct rp_dag_step *s)
     rp_json_end(json);
 }
 
-static void add_path(struct rp_json_writer *json, const struct rp_dag_result *r)
+static void add_path(struct rp_json_writer *json, const struct rp_dag_result *r, bool with_chain)
 {
     rp_json_add_object(json, "critical_path");
     rp_json_break(json, 4);
@@ -303,7 +303,7 @@ static void add_path(struct rp_json_writer *json, const struct rp_dag_result *r)
     rp_json_end(json);
     rp_json_break(json, 4);
     rp_json_add_array(json, "chain");
-    for (size_t i = 0; i < r->chain_count; i++)
+    for (size_t i = 0; with_chain && i < r->chain_count; i++)
         add_step(json, &r->chain[i]);
     rp_json_end(json);
     rp_json_break(json, 2);
@@ -397,7 +397,7 @@ static void add_what_ifs(struct rp_json_writer *json, const struct rp_dag_result
     rp_json_add_int(json, "what_if_unshared_queues_ns", r->unshared_queues_ns);
 }
 
-int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *buf,
+int rp_report_dag_json(const struct rp_dag_result *r, enum rp_dag_extent extent, struct rp_buf *buf,
                        struct rp_err *err)
 {
     const char *version = r->timing_version;
@@ -405,12 +405,12 @@ int rp_report_dag_json(const struct rp_dag_result *r, bool full, struct rp_buf *
 
     add_collectives(&json, r);
     rp_json_add_bool(&json, "complete", !r->incomplete);
-    if (full)
+    if (extent == RP_DAG_FULL)
         add_steps(&json, r, true);
-    add_path(&json, r);
+    add_path(&json, r, extent != RP_DAG_SUMS);
     add_delays(&json, r);
     rp_json_add_text(&json, "device", r->device);
-    if (full)
+    if (extent == RP_DAG_FULL)
         add_steps(&json, r, false);
     add_disturbances(&json, r->disturbed);
     add_grades(&json, r);

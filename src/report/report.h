@@ -31,6 +31,7 @@ struct rp_repeat_kernels;
 struct rp_report_parts;
 struct rp_roofline;
 struct rp_run_differences;
+struct rp_source_texts;
 struct rp_thread_traces;
 struct rp_timeline;
 
@@ -99,12 +100,16 @@ struct rp_term_style {
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err);
 
-/**
- * Writes dag.json (docs/format/dag.md).
- * @param full also every kernel and copy with its slack
- */
-int rp_report_dag_json(const struct rp_dag_result *dag, bool full, struct rp_buf *buf,
-                       struct rp_err *err);
+/** Says how much of a graph is written. */
+enum rp_dag_extent {
+    RP_DAG_SUMS,  /**< no operation: the page has them in its timeline, in a tenth of the bytes */
+    RP_DAG_CHAIN, /**< those of the critical path */
+    RP_DAG_FULL   /**< also every kernel and copy with its slack */
+};
+
+/** Writes dag.json (docs/format/dag.md). */
+int rp_report_dag_json(const struct rp_dag_result *dag, enum rp_dag_extent extent,
+                       struct rp_buf *buf, struct rp_err *err);
 /**
  * Writes analysis.json (docs/formats.md).
  * @param top so many kernels at most; 0: all
@@ -120,6 +125,9 @@ int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_bu
 /** Writes the same for people. It fails as rp_report_profile_term does. */
 int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_term_style style,
                                 struct rp_buf *buf, struct rp_err *err);
+/** Writes sources.json, which stands in the page alone (docs/formats.md). */
+int rp_report_sources_json(const struct rp_source_texts *texts, struct rp_buf *buf,
+                           struct rp_err *err);
 /** Writes roofline.json (docs/formats.md). */
 int rp_report_roofline_json(const struct rp_roofline *roofline, struct rp_buf *buf,
                             struct rp_err *err);

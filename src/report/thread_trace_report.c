@@ -386,6 +386,35 @@ int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_bu
     return rp_report_json_end(&json, err);
 }
 
+/* Lines are pairs of number and text, for a page has hundreds of them. */
+int rp_report_sources_json(const struct rp_source_texts *texts, struct rp_buf *buf,
+                           struct rp_err *err)
+{
+    struct rp_json_writer json = rp_report_json(buf);
+
+    rp_json_add_array(&json, "files");
+    for (size_t i = 0; i < texts->file_count; i++) {
+        const struct rp_source_file *file = &texts->files[i];
+
+        rp_json_break(&json, 4);
+        rp_json_add_object(&json, NULL);
+        rp_json_add_array(&json, "lines");
+        for (size_t k = 0; k < file->line_count; k++) {
+            rp_json_break(&json, 6);
+            rp_json_add_array(&json, NULL);
+            rp_json_add_count(&json, NULL, file->lines[k].line);
+            rp_json_add_text(&json, NULL, file->lines[k].text);
+            rp_json_end(&json);
+        }
+        rp_json_end(&json);
+        rp_json_add_text(&json, "path", file->path);
+        rp_json_end(&json);
+    }
+    rp_json_end(&json);
+    rp_json_add_text(&json, "schema_version", "1.0");
+    return rp_report_json_end(&json, err);
+}
+
 enum {
     LEAST_WIDTH = 60,
     MOST_HOT = 10,     /**< instructions shown; thread_trace.json has them all */

@@ -12,6 +12,7 @@ import tempfile
 
 import browser
 import extract
+import kernel_parts
 import navigation
 import odd_pages
 
@@ -275,6 +276,7 @@ def main():
         software_is_said(b, scratch)
         threads_alone(b, scratch)
         counters_alone(b, scratch)
+        kernel_parts.run(b, os.path.join(scratch, "threads.html"), os.path.join(scratch, "counters.html"), scratch, HOSTILE, check, loads)
         check("the console complains:", not b.complaints, b.complaints)
 
 

@@ -67,7 +67,7 @@ function heatRow(file, text, line, all) {
 }
 
 function heatTable(docs, file, all) {
-  const text = textOf(docs, file.file), head = el('tr', {}, ...['line', 'cycles', 'executed', 'waits for', text.size ? 'source' : 'source: its text was not copied with the trace'].map((title, n) => el('th', { scope: 'col', className: n < 3 ? 'n' : '' }, title)));
+  const text = textOf(docs, file.file), head = el('tr', {}, ...['line', 'cycles', 'executed', 'waits for', text.size ? 'source' : 'source (its text is not in the folder of the trace)'].map((title, n) => el('th', { scope: 'col', className: n < 3 ? 'n' : '' }, title)));
   const rows = shownLines(file, text).map((line) => (line === null ? el('tr', { className: 'gap' }, el('td', { colSpan: 5 }, '⋯')) : heatRow(file, text, line, all)));
   return scrolled(el('table', { className: 'source' }, el('caption', {}, `${brief(file.file)}: ${percent(file.cycles / all)} of the cycles`), el('thead', {}, head), el('tbody', {}, ...rows)));
 }

@@ -1,0 +1,102 @@
+"""Parts of a kernel's card: source lines with their heat, and the memory chart."""
+import json
+import os
+
+import odd_pages
+
+CELLS = "[...document.querySelectorAll('.card table.source tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+
+
+def cycles_by_line(trace):
+    """As the page counts them: what has no line has that of the instruction behind it."""
+    def line(source):
+        file, number = (source or "").split(" -> ")[-1].rpartition(":")[::2]
+        return (file, int(number)) if number.isdigit() and int(number) else None
+
+    lines = [line(i["source"]) for i in trace["instructions"]]
+    kernels = [i["kernel"] for i in trace["instructions"]]
+    for k in range(len(lines) - 2, -1, -1):
+        if not lines[k] and kernels[k] == kernels[k + 1]:
+            lines[k] = lines[k + 1]
+    for k in range(1, len(lines)):
+        if not lines[k] and kernels[k] == kernels[k - 1]:
+            lines[k] = lines[k - 1]
+    sums = {}
+    for at, i in zip(lines, trace["instructions"]):
+        if at and i["sums"] and i["sums"]["executed"]:
+            sums[at] = sums.get(at, 0) + i["sums"]["latency_cycles"] + i["sums"]["idle_cycles"]
+    return sums
+
+
+def heat(b, page, scratch, hostile, check, loads):
+    """PAGE has a thread trace: its source lines have the cycles, and the text that the page has of them."""
+    made = os.path.join(scratch, "heat.html")
+    files = {}
+
+    def change(docs):
+        docs["thread_trace"]["thread_trace"] = docs["thread_trace"]["thread_trace"][:1]
+        for file, line in cycles_by_line(docs["thread_trace"]["thread_trace"][0]):
+            files.setdefault(file, set()).add(line)
+        docs["sources"] = {"schema_version": "1.0", "files": [{"path": file, "lines": [[n, f"{n}: {hostile}"] for n in range(1, max(lines) + 9)]} for file, lines in files.items()]}
+
+    docs = odd_pages.altered(page, made, change)
+    loads(b, made)
+    trace = docs["thread_trace"]["thread_trace"][0]
+    sums, whole = cycles_by_line(trace), sum(i["sums"]["latency_cycles"] + i["sums"]["idle_cycles"] for i in trace["instructions"] if i["sums"])
+    rows, first = b.run(CELLS), max(files, key=lambda f: sum(n for at, n in sums.items() if at[0] == f))
+    shown = {int(r[0]): r for r in rows if r[0].isdigit()}
+    for (file, line), cycles in sums.items():
+        if file != first:
+            continue
+        check("a line has other cycles:", abs(float(shown[line][1].split()[0]) - 100 * cycles / whole) < 0.06, (line, shown[line], cycles, whole))
+        check("a line's text is not shown as it is:", shown[line][4] == f"{line}: {hostile}", shown[line])
+    check("lines around are not shown:", any(r[1] == "" for r in shown.values()) or len(shown) < 3, shown)
+    check("a source line became markup", b.run("document.querySelectorAll('main img, table.source b').length") == 0 and b.run("document.body.dataset.owned") is None)
+    warm = b.run("[...document.querySelectorAll('table.source tbody tr')].map(r => [Number.parseFloat(r.style.getPropertyValue('--warm')) || 0, r.cells.length > 1 ? parseFloat(r.cells[1].textContent) || 0 : 0])")
+    order = sorted(warm, key=lambda w: w[1])
+    check("heat does not grow with the cycles:", all(x[0] <= y[0] for x, y in zip(order, order[1:])), order)
+
+
+def no_lines(b, page, scratch, check, loads):
+    made = os.path.join(scratch, "nolines.html")
+
+    def change(docs):
+        for trace in docs["thread_trace"]["thread_trace"]:
+            for i in trace["instructions"]:
+                i["source"] = None
+        docs.pop("sources", None)
+
+    odd_pages.altered(page, made, change)
+    loads(b, made)
+    check("nothing is said where there is no line information", "compile with -g" in b.run("document.querySelector('.card').textContent"))
+    check("there is a table of lines", b.run("document.querySelectorAll('table.source').length") == 0)
+
+
+def memory(b, page, scratch, check, loads):
+    """PAGE has a roofline: its bytes are in the chart, and what was not counted is said, not 0."""
+    made = os.path.join(scratch, "memory.html")
+
+    def change(docs):
+        r = docs["roofline"]
+        r["devices"][r["kernels"][0]["device"]]["arch"] = "gfx942"
+        for k in r["kernels"]:
+            k.update(lds_bytes=0, l1_bytes=None, l2_bytes=2_500_000, hbm_read_bytes=1_250_000, hbm_write_bytes=750)
+            k["levels"].update(l1=None, l2={"gbps": 1234.5, "arithmetic_intensity": 1, "class": "memory", "peak": "below"})
+            k["ceilings"]["l2_gbps"] = 2469
+        for c in r["counters"]:
+            c["derived"] = [{"name": "l2_hit_rate", "title": "L2 hit rate", "unit": "%", "value": None, "missing": ["TCC_HIT_sum"], "reason": None, "dispatches": 0},
+                            {"name": "vector_l1_hit_rate", "title": "vector L1 hit rate", "unit": "%", "value": 0.25, "missing": [], "reason": None, "dispatches": 1}]
+
+    docs = odd_pages.altered(page, made, change)
+    loads(b, made)
+    name = docs["roofline"]["kernels"][0]["name"]
+    said = b.run(f"[...document.querySelectorAll('.card')].find(c => c.dataset.kernel === {json.dumps(name)}).querySelector('.memory').textContent")
+    for wanted in ("2.50 MB", "read 1.25 MB", "written 750 B", "1.23 TB/s, 50.0 % of peak", "hit rate 25.0 %", "hit rate not counted: needs TCC_HIT_sum", "Infinity Cache", "no counter exists", "not used", "not counted"):
+        check("the memory chart lacks " + wanted + ":", wanted in said, said)
+    check("what was not counted is 0:", "0 B" not in said.replace("750 B", ""), said)
+
+
+def run(b, threads, counters, scratch, hostile, check, loads):
+    heat(b, threads, scratch, hostile, check, loads)
+    no_lines(b, threads, scratch, check, loads)
+    memory(b, counters, scratch, check, loads)
