@@ -20,14 +20,16 @@ struct rp_lane_access {
 /* What the lanes of an access touch is remembered, because an instruction in a loop mostly touches
  * the same again, some bytes further on. A pattern of addresses hits the same banks of the LDS,
  * relative to its beginning, as long as it begins at the same part of a dword. It touches the same
- * lines of a cache as long as it begins at the same byte of a line.
+ * lines of a cache as long as it begins at the same byte of a line: a loop that goes on by an
+ * element at a time comes to each of a line's dwords.
  */
 
 enum {
     RP_PATTERN_CACHE_LANES = 64,
     RP_PATTERN_CACHE_LINES = 64,
     RP_PATTERN_CACHE_LDS = 32,
-    RP_PATTERN_CACHE_VMEM = 16
+    RP_PATTERN_CACHE_VMEM = 32,
+    RP_PATTERN_CACHE_BEGINS = RP_REC_LINE_BYTES / 4
 };
 
 /** These are the latest patterns of a thread; zeroed means none. */
@@ -45,15 +47,27 @@ struct rp_pattern_cache {
     struct rp_pattern_cache_lines {
         uint64_t lanes;
         uint32_t bytes;
+        uint32_t known; /**< a bit for each of at */
         uint8_t flags;
-        uint64_t first; /**< lane's address */
         uint64_t distance[RP_PATTERN_CACHE_LANES];
-        uint16_t lookups, line_count;
-        struct rp_rec_line line[RP_PATTERN_CACHE_LINES];
+        struct rp_pattern_cache_begin {
+            uint64_t first; /**< lane's address */
+            uint16_t lookups, line_count;
+            struct rp_rec_line line[RP_PATTERN_CACHE_LINES];
+        } at[RP_PATTERN_CACHE_BEGINS]; /**< by the dword of a line at which it begins */
     } vmem[RP_PATTERN_CACHE_VMEM];
 };
 
-enum { LANES = 64, LOOKUP_LANES = 16, BANKS = 32, MOST_LINES = 512 };
+/* An instruction moves at most 16 bytes a lane, so that a lane touches at most two lines. */
+enum {
+    LANES = 64,
+    LOOKUP_LANES = 16,
+    BANKS = 32,
+    MOST_PIECES = 2,
+    MOST_LINES = LANES * MOST_PIECES
+};
+
+static const uint64_t LINE_NUMBERS = (1ull << 41) - 1;
 
 #define FOR_LANES(lane, set)                                                                       \
     for (uint64_t left_ = (set); left_; left_ &= left_ - 1)                                        \
@@ -90,32 +104,51 @@ static unsigned whole_sectors(const struct cover *c)
     return whole;
 }
 
-/* The access's entry for a line, found or appended. Neighbouring lanes usually share one. */
-static unsigned line_of(struct rp_rec_wave *w, struct rp_rec_access *a, uint64_t number)
+/* Numbers of one access, each with its index in the order in which they came. */
+enum { FINDER_SLOTS = 256 };
+
+struct finder {
+    uint64_t number[FINDER_SLOTS];
+    uint8_t index[FINDER_SLOTS]; /**< + 1; 0 = free */
+    unsigned count;
+};
+
+_Static_assert(FINDER_SLOTS > LANES * 2, "an access finds a free slot for each line");
+
+static void finder_init(struct finder *f)
 {
-    struct rp_rec_line *line = w->line + a->first_line;
-    for (unsigned i = a->line_count; i-- > 0;)
-        if (line[i].number == number)
-            return i;
-    line[a->line_count] = (struct rp_rec_line){.number = number, .deepest = 1};
-    w->line_count++;
-    return a->line_count++;
+    memset(f->index, 0, sizeof f->index);
+    f->count = 0;
 }
 
-/* Counts the largest number of lanes of one line that access the same dword. */
-static void count_depth(struct rp_rec_line *line, const struct rp_lane_access *t)
+/* Returns the index of a number, which is f->count - 1 if it is new. There may be no more than
+ * half as many as slots; after that nothing is new. */
+static unsigned finder_add(struct finder *f, uint64_t number)
 {
-    unsigned depth = 0;
+    unsigned i = (unsigned)(number * 0x9e3779b97f4a7c15u >> 56);
+    while (f->index[i] && f->number[i] != number)
+        i = (i + 1) % FINDER_SLOTS;
+    if (!f->index[i]) {
+        f->number[i] = number;
+        f->index[i] = (uint8_t)++f->count;
+    }
+    return f->index[i] - 1u;
+}
+
+/* Counts the largest number of lanes that access the same dword of each line. */
+static void count_depths(struct rp_rec_line *line, struct finder *lines,
+                         const struct rp_lane_access *t)
+{
+    struct finder dwords;
+    uint8_t depth[LANES] = {0};
+    finder_init(&dwords);
     FOR_LANES(lane, t->lanes)
     {
-        unsigned same = 0;
-        if (t->va[lane] / RP_REC_LINE_BYTES != line->number)
-            continue;
-        for (unsigned other = 0; other < LANES; other++)
-            same += t->lanes >> other & 1 && t->va[other] / 4 == t->va[lane] / 4;
-        depth = same > depth ? same : depth;
+        const unsigned same = ++depth[finder_add(&dwords, t->va[lane] / 4)];
+        const uint64_t number = t->va[lane] / RP_REC_LINE_BYTES & LINE_NUMBERS;
+        struct rp_rec_line *at = &line[finder_add(lines, number)];
+        at->deepest = (same > at->deepest ? same : at->deepest) & 127;
     }
-    line->deepest = depth ? depth : 1;
 }
 
 /* Tests whether all lanes lie one behind the other, as in most accesses. */
@@ -169,53 +202,45 @@ static bool access_row(struct rp_rec_wave *w, struct rp_rec_access *a,
 static bool lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
                               const struct rp_lane_access *t)
 {
-    struct cover cover[MOST_LINES]; /* of writes, each set with its line's first byte */
+    struct finder lines;
+    struct cover cover[MOST_LINES]; /* of writes */
+    uint8_t looked[MOST_LINES];     /* a bit for each group of lanes that looks the line up */
     const bool writes = t->flags & RP_REC_WRITES;
-    const unsigned pieces = (t->bytes + RP_REC_LINE_BYTES - 1) / RP_REC_LINE_BYTES + 1;
-    uint64_t looked[LOOKUP_LANES * 2];
-    unsigned looked_count = 0, group = 0;
     if (side_by_side(t) && (t->bytes >= 4 || !(t->flags & RP_REC_ATOMIC)))
         return access_row(w, a, t);
-    if (!rp_rec_grow(w, 0, 0, (uint32_t)__builtin_popcountll(t->lanes) * pieces))
+    if (!rp_rec_grow(w, 0, 0, (uint32_t)__builtin_popcountll(t->lanes) * MOST_PIECES))
         return false;
+    finder_init(&lines);
+    struct rp_rec_line *line = w->line + a->first_line;
     FOR_LANES(lane, t->lanes)
     {
-        if (lane / LOOKUP_LANES != group) {
-            group = lane / LOOKUP_LANES;
-            looked_count = 0;
-        }
         uint64_t at = t->va[lane];
         for (unsigned left = t->bytes, part; left; left -= part, at += part) {
             const unsigned in_line = (unsigned)(at % RP_REC_LINE_BYTES);
-            const uint64_t number = at / RP_REC_LINE_BYTES & ((1ull << 41) - 1);
+            const uint64_t number = at / RP_REC_LINE_BYTES & LINE_NUMBERS;
             part = RP_REC_LINE_BYTES - in_line < left ? RP_REC_LINE_BYTES - in_line : left;
-            const unsigned index = line_of(w, a, number);
-            struct rp_rec_line *line = &w->line[a->first_line + index];
+            const unsigned index = finder_add(&lines, number);
+            if (index == a->line_count) {
+                line[a->line_count++] = (struct rp_rec_line){.number = number, .deepest = 1};
+                cover[index] = (struct cover){{0}};
+                looked[index] = 0;
+                w->line_count++;
+            }
             const unsigned first = in_line / RP_REC_SECTOR_BYTES;
             const unsigned last = (in_line + part - 1) / RP_REC_SECTOR_BYTES;
-            line->sectors |= ((2u << last) - (1u << first)) & 15;
-            if (writes && index < MOST_LINES) {
-                if (!line->lanes)
-                    cover[index] = (struct cover){{0}};
+            const uint8_t group = (uint8_t)(1u << lane / LOOKUP_LANES);
+            line[index].sectors |= ((2u << last) - (1u << first)) & 15;
+            line[index].lanes += line[index].lanes < LANES;
+            if (writes)
                 cover_bytes(&cover[index], in_line, part);
-            }
-            line->lanes += line->lanes < LANES;
-            unsigned i = looked_count;
-            while (i > 0 && looked[i - 1] != number)
-                i--;
-            if (!i && looked_count < LOOKUP_LANES * 2) {
-                looked[looked_count++] = number;
-                a->lookups++;
-            }
+            a->lookups = (uint16_t)(a->lookups + !(looked[index] & group));
+            looked[index] |= group;
         }
     }
-    for (unsigned i = 0; i < a->line_count && i < MOST_LINES; i++) {
-        struct rp_rec_line *line = &w->line[a->first_line + i];
-        if (writes)
-            line->whole |= whole_sectors(&cover[i]);
-        if (t->flags & RP_REC_ATOMIC)
-            count_depth(line, t);
-    }
+    for (unsigned i = 0; i < a->line_count && writes; i++)
+        line[i].whole |= whole_sectors(&cover[i]);
+    if (t->flags & RP_REC_ATOMIC)
+        count_depths(line, &lines, t);
     return true;
 }
 
@@ -441,22 +466,42 @@ static bool is_same_pattern(const struct rp_pattern_cache_lines *l, const uint64
     return !differ;
 }
 
-static void remember(struct rp_pattern_cache_lines *l, const struct rp_rec_wave *w,
-                     const struct rp_rec_access *before, const struct rp_rec_access *a,
-                     const struct rp_lane_access *t)
+static void remember(struct rp_pattern_cache_begin *at, const struct rp_rec_wave *w,
+                     const struct rp_rec_access *a, uint64_t first)
 {
-    const uint64_t first = t->va[__builtin_ctzll(t->lanes)];
+    at->first = first;
+    at->lookups = a->lookups;
+    at->line_count = a->line_count;
+    memcpy(at->line, w->line + a->first_line, a->line_count * sizeof *at->line);
+}
+
+static void set_pattern(struct rp_pattern_cache_lines *l, const struct rp_lane_access *t,
+                        uint64_t first)
+{
     l->lanes = t->lanes;
     l->bytes = t->bytes;
     l->flags = t->flags;
-    l->first = first;
-    l->lookups = (uint16_t)(a->lookups - before->lookups);
-    l->line_count = a->line_count;
-    memcpy(l->line, w->line + a->first_line, a->line_count * sizeof *l->line);
-    for (uint64_t left = t->lanes; left; left &= left - 1) {
-        const unsigned lane = (unsigned)__builtin_ctzll(left);
-        l->distance[lane] = t->va[lane] - first;
+    l->known = 0;
+    FOR_LANES(lane, t->lanes)
+    l->distance[lane] = t->va[lane] - first;
+}
+
+/* Appends the lines of a remembered pattern that begins at @p first. */
+static bool repeat(const struct rp_pattern_cache_begin *at, struct rp_rec_wave *w,
+                   struct rp_rec_access *a, uint64_t first)
+{
+    const uint64_t further = (first - at->first) / RP_REC_LINE_BYTES;
+    if (!rp_rec_grow(w, 0, 0, at->line_count))
+        return false;
+    struct rp_rec_line *line = w->line + w->line_count;
+    for (unsigned i = 0; i < at->line_count; i++) {
+        line[i] = at->line[i];
+        line[i].number = (line[i].number + further) & LINE_NUMBERS;
     }
+    w->line_count += at->line_count;
+    a->line_count = at->line_count;
+    a->lookups = at->lookups;
+    return true;
 }
 
 /** Does the same as lane_access_lines() with remembered patterns. */
@@ -464,30 +509,23 @@ static bool pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key,
                                 struct rp_rec_wave *w, struct rp_rec_access *a,
                                 const struct rp_lane_access *t)
 {
-    if (!patterns || !t->lanes)
+    const uint64_t first = t->lanes ? t->va[__builtin_ctzll(t->lanes)] : 0;
+    if (!patterns || !t->lanes || first % 4)
         return lane_access_lines(w, a, t);
     struct rp_pattern_cache_lines *l = &patterns->vmem[key % RP_PATTERN_CACHE_VMEM];
-    const uint64_t from_there = t->va[__builtin_ctzll(t->lanes)] - l->first;
+    const unsigned begin = (unsigned)(first % RP_REC_LINE_BYTES / 4);
+    struct rp_pattern_cache_begin *at = &l->at[begin];
     if (l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
-        from_there % RP_REC_LINE_BYTES || !is_same_pattern(l, t->va, t->lanes)) {
-        const struct rp_rec_access before = *a;
-        if (!lane_access_lines(w, a, t))
-            return false;
-        l->lanes = 0;
-        if (!before.line_count && a->line_count <= RP_PATTERN_CACHE_LINES)
-            remember(l, w, &before, a, t);
-        return true;
-    }
-    if (!rp_rec_grow(w, 0, 0, l->line_count))
+        !is_same_pattern(l, t->va, t->lanes))
+        set_pattern(l, t, first);
+    else if (l->known >> begin & 1)
+        return repeat(at, w, a, first);
+    if (!lane_access_lines(w, a, t))
         return false;
-    struct rp_rec_line *line = w->line + w->line_count;
-    for (unsigned i = 0; i < l->line_count; i++) {
-        line[i] = l->line[i];
-        line[i].number = (line[i].number + from_there / RP_REC_LINE_BYTES) & ((1ull << 41) - 1);
+    if (a->line_count <= RP_PATTERN_CACHE_LINES) {
+        remember(at, w, a, first);
+        l->known |= 1u << begin;
     }
-    w->line_count += l->line_count;
-    a->line_count = l->line_count;
-    a->lookups = (uint16_t)(a->lookups + l->lookups);
     return true;
 }
 
@@ -616,7 +654,7 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     if (in->flags & RP_IF_LDS) /* The result goes to the LDS, lane by lane and side by side. */
         a->lds_clocks = (uint16_t)(a->lds_clocks + 2);
     t.lanes = reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE];
-    const uint32_t key = in->src[0].index * 4u + in->op;
+    const uint32_t key = (uint32_t)((uintptr_t)in / sizeof *in);
     return !t.lanes || pattern_cache_lines(w->run_log->observer_data, key, r, a, &t);
 }
 

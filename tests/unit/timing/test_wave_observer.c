@@ -314,8 +314,10 @@ static void lines_are_the_same(void **state)
     for (unsigned i = 0; i < PATTERNS; i++)
         pattern[i] = made(i);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        const struct pattern *p = &pattern[below(PATTERNS)];
-        const uint64_t first = below(3) ? 128ull * below(1 << 20) : 4ull * below(1 << 20);
+        /* An instruction has a pattern for a while, and begins at any dword of a line. */
+        const uint32_t key = below(4);
+        const struct pattern *p = &pattern[(round / 64 + key) % PATTERNS];
+        const uint64_t first = 128ull * below(1 << 20) + (below(2) ? 4 * below(8) : below(128));
         uint64_t va[64];
         struct rp_rec_access a = {.lookups = 0}, b = a;
         const struct rp_lane_access t = {
@@ -325,7 +327,7 @@ static void lines_are_the_same(void **state)
                 p->lanes >> i & 1 ? 0x7f0000000000 + first + p->distance[i] : pattern_seed * 77ull;
         got.line_count = wanted.line_count = 0;
         assert_true(lane_access_lines(&wanted, &b, &t));
-        assert_true(pattern_cache_lines(patterns, below(4), &got, &a, &t));
+        assert_true(pattern_cache_lines(patterns, key, &got, &a, &t));
         assert_memory_equal(&a, &b, sizeof a);
         same_lines(&got, &wanted);
     }
