@@ -353,11 +353,12 @@ enum rp_run_state sim_run(struct sim *s, uint64_t kernel_va, const struct sim_la
     unsigned regions = s->region_count;
     uint8_t *memory = sim_alloc(s, KERNARG_BYTES);
     size_t hidden = (l->args_bytes + 7) / 8 * 8;
-    if (PACKET_BYTES + hidden + HIDDEN_BYTES > KERNARG_BYTES)
+    uint8_t *args = memory + PACKET_BYTES + s->args_shift;
+    if (PACKET_BYTES + s->args_shift + hidden + HIDDEN_BYTES > KERNARG_BYTES)
         abort();
     if (l->args_bytes)
-        memcpy(memory + PACKET_BYTES, l->args, l->args_bytes);
-    put_hidden(memory + PACKET_BYTES + hidden, grid, block, s, l);
+        memcpy(args, l->args, l->args_bytes);
+    put_hidden(args + hidden, grid, block, s, l);
     uint32_t static_lds = 0, static_private = 0;
     if (kernel_va) {
         memcpy(&static_lds, (void *)(uintptr_t)kernel_va, 4);
@@ -367,7 +368,7 @@ enum rp_run_state sim_run(struct sim *s, uint64_t kernel_va, const struct sim_la
         .packet_va = (uint64_t)(uintptr_t)memory,
         .queue_va = (uint64_t)(uintptr_t)memory, /* never read by these kernels */
         .kernel_object_va = kernel_va,
-        .kernarg_va = (uint64_t)(uintptr_t)memory + PACKET_BYTES,
+        .kernarg_va = (uint64_t)(uintptr_t)args,
         .dispatch_id = 1,
         .setup_dimensions = 3,
         .workgroup_size = {(uint16_t)block[0], (uint16_t)block[1], (uint16_t)block[2]},

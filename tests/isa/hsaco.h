@@ -35,6 +35,7 @@ struct sim {
     void (*done)(struct sim *s,
                  struct rp_dispatch *d); /**< before the launch is replayed, or NULL */
     void *done_arg;
+    uint32_t args_shift; /**< of arguments, from their usual place: a multiple of 64 */
     uint32_t last_interrupt;
     unsigned interrupts;
     struct rp_counts counts; /**< of the last launch */

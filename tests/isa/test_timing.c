@@ -4,6 +4,8 @@
  */
 #include "kernels_test.h"
 
+#include "device/timing/dispatch_timing.h"
+#include "device/timing/shared_simulations.h"
 #include "device/timing/timing_model.h"
 
 enum { N = 1 << 19 };
@@ -143,6 +145,100 @@ static void a_strided_gather_is_slower(void **state)
     assert_true(strided > 2 * side_by_side);
 }
 
+/* What the device says of a launch, which may share another one's simulation. */
+struct told {
+    uint64_t ticks;
+    bool shared;
+    struct rp_counts counts;
+};
+
+static void tell(struct sim *s, struct rp_dispatch *d)
+{
+    struct told *told = s->done_arg;
+    assert_int_equal(rp_dispatch_ticks(d, s->arch, &told->ticks), 0);
+    told->shared = rp_dispatch_shares(d);
+    told->counts = *rp_dispatch_counts(d);
+}
+
+struct gather_args {
+    float *in;
+    int *index;
+    float *out;
+};
+
+static struct told gather(struct fixture *f, const struct gather_args *args, uint32_t groups)
+{
+    struct told told = {.ticks = 0};
+    f->sim.done = tell;
+    f->sim.done_arg = &told;
+    clocks(f, "gather_by_index", groups, 256, args, sizeof *args);
+    f->sim.done = NULL;
+    return told;
+}
+
+/* Launches with equal counts, whose indices are neighbours, or any: each takes its own time, and
+ * shares it with its like only, wherever the arguments lie. */
+static void launches_that_do_the_same_share(void **state)
+{
+    struct fixture *f = *state;
+    struct gather_args near = {sim_alloc(&f->sim, N * 4), sim_alloc(&f->sim, N * 4),
+                               sim_alloc(&f->sim, N * 4)};
+    struct gather_args far = near;
+    far.index = sim_alloc(&f->sim, N * 4);
+    uint32_t any = 1;
+    for (int i = 0; i < N; i++) {
+        any = any * 1664525 + 1013904223;
+        near.index[i] = i;
+        far.index[i] = (int)(any >> 8) % N;
+    }
+    static const uint32_t groups[] = {17, N / 256}; /* all replayed; sampled */
+    for (unsigned k = 0; k < 2; k++) {
+        rp_shared_simulations_forget();
+        const struct told first = gather(f, &near, groups[k]), other = gather(f, &far, groups[k]);
+        assert_false(first.shared || other.shared);
+        assert_memory_equal(&first.counts, &other.counts, sizeof first.counts);
+        assert_true(other.ticks > first.ticks);
+        f->sim.args_shift = 192;
+        const struct told again = gather(f, &near, groups[k]), back = gather(f, &far, groups[k]);
+        f->sim.args_shift = 0;
+        assert_true(again.shared && back.shared);
+        assert_int_equal(again.ticks, first.ticks);
+        assert_int_equal(back.ticks, other.ticks);
+        far.index[17 * 256 - 1] ^= 4096; /* one index is another one */
+        assert_false(gather(f, &far, groups[k]).shared && groups[k] == 17);
+        assert_false(gather(f, &near, groups[k] - 1).shared);
+    }
+    rp_shared_simulations_forget();
+}
+
+/* What is not about the dispatch itself is a part of the key. */
+static void keys_tell_machines_and_caches_apart(void **state)
+{
+    (void)state;
+    struct rp_rec_plan plan = {.group_count = 1, .count = 1, .stride = 1};
+    struct rp_rec_shape shape = {.waves_per_group = 1, .groups_per_cu = 8};
+    struct rp_wave_record *r = rp_record_new(&plan, &shape);
+    struct rp_counts counts = {.waves = 1};
+    struct rp_arch masked = *rp_arch_find("gfx942");
+    assert_non_null(r);
+    const struct rp_simulation_key key = rp_simulation_key_of(&masked, &counts, r, RP_CACHES_COLD);
+    struct rp_simulation_key other = rp_simulation_key_of(&masked, &counts, r, RP_CACHES_COLD);
+    assert_memory_equal(&key, &other, sizeof key);
+    assert_int_equal(key.caches, RP_CACHES_COLD);
+    masked.compute_units /= 2;
+    other = rp_simulation_key_of(&masked, &counts, r, RP_CACHES_COLD);
+    assert_memory_not_equal(&key, &other, sizeof key);
+    masked.compute_units *= 2;
+    counts.lds_bytes++;
+    other = rp_simulation_key_of(&masked, &counts, r, RP_CACHES_COLD);
+    assert_memory_not_equal(&key, &other, sizeof key);
+    counts.lds_bytes--;
+    r->shape.groups_per_cu++;
+    other = rp_simulation_key_of(&masked, &counts, r, RP_CACHES_COLD);
+    assert_memory_not_equal(&key, &other, sizeof key);
+    rp_record_free(r);
+}
+
 static void an_unrolled_loop_is_faster(void **state)
 {
     struct fixture *f = *state;
@@ -209,6 +305,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_vector_copy_has_the_measured_traffic, setup, teardown),
         cmocka_unit_test_setup_teardown(a_padded_tile_is_faster, setup, teardown),
         cmocka_unit_test_setup_teardown(a_strided_gather_is_slower, setup, teardown),
+        cmocka_unit_test_setup_teardown(launches_that_do_the_same_share, setup, teardown),
+        cmocka_unit_test(keys_tell_machines_and_caches_apart),
         cmocka_unit_test_setup_teardown(an_unrolled_loop_is_faster, setup, teardown),
         cmocka_unit_test_setup_teardown(time_grows_with_work, setup, teardown),
         cmocka_unit_test_setup_teardown(matrix_instructions_have_their_rate, setup, teardown),

@@ -146,6 +146,12 @@ extern "C" __global__ void gather(const float *in, float *out, int stride, int m
     out[i] = in[(size_t)(i * stride) & mask];
 }
 
+extern "C" __global__ void gather_by_index(const float *in, const int *index, float *out)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[index[i]];
+}
+
 // The same sum, rolled and eight at a time.
 template <int STEP> static __device__ float poly(float x, int n)
 {

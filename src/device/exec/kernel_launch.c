@@ -126,6 +126,7 @@ static int resolve_registers(const struct rp_arch *arch, const struct descriptor
      */
     k->vgpr_rows = (field_bits(kd->rsrc1, 0, 6) + 1) * 8;
     k->accum_offset = (field_bits(kd->rsrc3, 0, 6) + 1) * 4;
+    k->kernarg_bytes = kd->kernarg_bytes;
     if (k->vgpr_rows > arch->vgprs_per_simd)
         return refuse(f, "kernel needs %u vector registers, the limit is %u", k->vgpr_rows,
                       arch->vgprs_per_simd);

@@ -24,6 +24,7 @@ struct rp_kernel {
     uint32_t vgpr_rows;    /**< unified allocation: arch + accumulation registers */
     uint32_t accum_offset; /**< first accumulation register */
     uint32_t lds_bytes;    /**< per workgroup, rounded to the granule */
+    uint32_t kernarg_bytes;
     uint32_t scratch_lane_bytes;
     uint32_t user_sgpr_count;
     uint32_t sgpr[RP_SGPR_COUNT]; /**< at a wave's start: the user SGPRs, and zeros */

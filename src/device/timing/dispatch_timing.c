@@ -13,6 +13,7 @@
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/wave_state.h"
+#include "device/timing/shared_simulations.h"
 #include "device/timing/timing_counters.h"
 #include "device/timing/timing_engine.h"
 #include "device/timing/timing_model.h"
@@ -241,7 +242,8 @@ struct rp_thread_watch {
 struct rp_dispatch_timing {
     struct rp_wave_record *record; /**< or NULL: it was lost */
     struct rp_timing_stats stats;  /**< of the replay, */
-    bool simulated;                /**< if there was one */
+    bool simulated;                /**< if there was one, */
+    bool shared;                   /**< of an earlier launch that did the same */
     bool counted;                  /**< and it counted: */
     struct rp_cache_result cache_result;
     struct rp_wave_sums wave_sums;
@@ -567,6 +569,29 @@ static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
     return status;
 }
 
+/* Makes the record ready to be simulated. @return 0; -ENODATA nothing was recorded; -ENOMEM */
+static int prepare_record(struct rp_dispatch *d)
+{
+    struct rp_dispatch_timing *t = d->observed;
+    struct rp_wave_record *r = t ? t->record : NULL;
+    if (!r || !r->keeps_steps || d->state != RP_RUN_DONE)
+        return -ENODATA;
+    r->total_waves = d->counts.waves;
+    r->total_insts = d->counts.wave_insts;
+    if (r->code)
+        return 0;
+    int status = rp_record_status(r);
+    if (!status)
+        status = resolve_record(d, r);
+    if (!status)
+        status = rp_record_renumber_pages(r);
+    if (status) { /* Only a part of it is resolved, so it must not be simulated. */
+        rp_record_free(r);
+        t->record = NULL;
+    }
+    return status;
+}
+
 /**
  * Simulates what was recorded of a dispatch that is done.
  * @param arch  the GPU, or what a queue's CU mask leaves of it
@@ -576,25 +601,9 @@ static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
 static int dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
                              const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
 {
-    struct rp_dispatch_timing *t = d->observed;
-    struct rp_wave_record *r = t ? t->record : NULL;
-    if (!r || !r->keeps_steps || d->state != RP_RUN_DONE)
-        return -ENODATA;
-    r->total_waves = d->counts.waves;
-    r->total_insts = d->counts.wave_insts;
-    int status = 0;
-    if (!r->code) {
-        status = rp_record_status(r);
-        if (!status)
-            status = resolve_record(d, r);
-        if (!status)
-            status = rp_record_renumber_pages(r);
-        if (status) { /* Only a part of it is resolved, so it must not be simulated. */
-            rp_record_free(r);
-            t->record = NULL;
-        }
-    }
-    return status ? status : rp_engine_run(arch, r, watch, ret);
+    const struct rp_dispatch_timing *t = d->observed;
+    const int status = prepare_record(d);
+    return status ? status : rp_engine_run(arch, t->record, watch, ret);
 }
 
 /* ---- counters ------------------------------------------------------------------------------ */
@@ -625,6 +634,37 @@ static int simulate_traced(struct rp_dispatch *d, const struct rp_arch *arch,
     return status;
 }
 
+/* Takes the simulation of an earlier launch that did the same, or simulates the dispatch for it and
+ * later ones. One that is traced has to be simulated itself. */
+static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
+{
+    struct rp_dispatch_timing *t = d->observed;
+    const bool counting = rp_exec_counts() == RP_COUNT_MEMORY && d->state == RP_RUN_DONE;
+    struct rp_shared_simulation s = {.counted = false};
+    int status = prepare_record(d);
+    if (status)
+        return status;
+    const struct rp_simulation_key key =
+        rp_simulation_key_of(arch, &d->counts, t->record, RP_CACHES_COLD);
+    t->shared = !t->threads && rp_shared_simulation_find(&key, counting, &s);
+    if (t->shared) {
+        t->stats = s.stats;
+        t->counted = s.counted;
+        t->cache_result = s.cache_result;
+        t->wave_sums = s.wave_sums;
+        return 0;
+    }
+    status = counting ? simulate_counting(d, arch, &t->stats) : simulate_traced(d, arch, &t->stats);
+    if (status)
+        return status;
+    s = (struct rp_shared_simulation){.stats = t->stats,
+                                      .counted = t->counted,
+                                      .cache_result = t->cache_result,
+                                      .wave_sums = t->wave_sums};
+    rp_shared_simulation_keep(&key, &s);
+    return 0;
+}
+
 /* The kernel has run, but how long it would take depends on nothing that the host has. */
 static int no_memory(struct rp_dispatch *d)
 {
@@ -645,13 +685,11 @@ int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_
     int status = -ENODATA;
     *ret_ticks = 1;
     if (t)
-        t->simulated = t->counted = false;
+        t->simulated = t->counted = t->shared = false;
     if (rp_timing_mode() == RP_TIMING_OFF)
         return 0;
     if (t && t->record)
-        status = rp_exec_counts() == RP_COUNT_MEMORY && d->state == RP_RUN_DONE
-                     ? simulate_counting(d, arch, &t->stats)
-                     : simulate_traced(d, arch, &t->stats);
+        status = simulate_or_share(d, arch);
     if (status == -ENODATA) {
         *ret_ticks = rp_timing_dispatch_ticks(arch, &d->counts);
         return 0;
@@ -672,6 +710,12 @@ bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
     *ret_waves = t->stats.waves;
     *ret_error_share = t->stats.error_share;
     return true;
+}
+
+bool rp_dispatch_shares(const struct rp_dispatch *d)
+{
+    const struct rp_dispatch_timing *t = d->observed;
+    return t && t->simulated && t->shared;
 }
 
 /* Takes the counts from the simulation that gave the time, if there was one and it knows them. For

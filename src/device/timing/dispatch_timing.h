@@ -38,6 +38,9 @@ int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_
 bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
                            double *ret_error_share);
 
+/** Tells whether that simulation was an earlier launch's, which did the same. */
+bool rp_dispatch_shares(const struct rp_dispatch *d);
+
 /* The thread trace of a dispatch says what the simulation did, with the code that it is about, as
  * the bytes of a file (trace/records.h).
  */

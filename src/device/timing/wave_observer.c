@@ -691,6 +691,21 @@ static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct
 
 /* ---- scalar memory ------------------------------------------------------------------------- */
 
+enum { PAGE_BYTES = 4096, PACKET_BYTES = 64 };
+
+/* Where the arguments of a launch lie, and its packet, depends on how many there were before it. In
+ * records they begin at the same place of a page, so that launches that do the same are alike.
+ */
+static uint64_t place_in_page(const struct rp_dispatch *d, uint64_t va)
+{
+    const uint64_t args = d->launch.kernarg_va, packet = d->launch.packet_va;
+    if (va - args < d->kernel.kernarg_bytes)
+        return args / PAGE_BYTES * PAGE_BYTES + (va - args);
+    if (va - packet < PACKET_BYTES)
+        return packet / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES / 2 + (va - packet);
+    return va;
+}
+
 static bool observe_smem(struct rp_rec_wave *r, struct rp_rec_access *a, struct rp_wave *w,
                          const struct rp_insn *in)
 {
@@ -704,6 +719,7 @@ static bool observe_smem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     a->flags = (uint8_t)((reads ? RP_REC_READS : 0) | (takes ? RP_REC_WRITES : 0) |
                          (reads && takes ? RP_REC_ATOMIC : 0));
     va[0] = buffer ? rp_smem_buffer(w, in).va : rp_smem_address(w, in);
+    va[0] = place_in_page(w->group->dispatch, va[0]);
     struct rp_lane_access t = {.va = va, .lanes = 1, .bytes = row->bytes, .flags = a->flags};
     a->lanes = 1;
     a->lane_bytes = (uint8_t)t.bytes;
