@@ -85,27 +85,34 @@ static int check_columns(const struct columns *columns, bool lines, struct rp_er
     return 0;
 }
 
-/* The header is "ISA, _, LineNumber ..." or the same as a list. */
-static int read_header(const json_t *header, struct columns *columns, struct rp_err *err)
+static void take_words(struct columns *columns, const char *at)
+{
+    while (*at) {
+        size_t len;
+
+        at += strspn(at, " \t");
+        len = strcspn(at, ",");
+        take_word(columns, at, len);
+        at += len + (at[len] == ',');
+    }
+}
+
+/* The header is "ISA, _, LineNumber ..." or the same as a list. The decoder of ROCm 6.4 wrote none,
+ * and rows of these eight. */
+static int read_header(const json_t *header, size_t width, struct columns *columns,
+                       struct rp_err *err)
 {
     begin_columns(columns);
     if (json_is_string(header)) {
-        const char *at = json_string_value(header);
-
-        while (*at) {
-            size_t len;
-
-            at += strspn(at, " \t");
-            len = strcspn(at, ",");
-            take_word(columns, at, len);
-            at += len + (at[len] == ',');
-        }
+        take_words(columns, json_string_value(header));
     } else if (json_is_array(header)) {
         size_t i;
         json_t *word;
 
         json_array_foreach(header, i, word) take_word(
             columns, json_is_string(word) ? json_string_value(word) : "", json_string_length(word));
+    } else if (!header && width == 8) {
+        take_words(columns, "ISA, _, LineNumber, Source, Codeobj, Vaddr, Hit, Latency");
     } else {
         return rp_fail(err, RP_BAD_INPUT, "it has no header");
     }
@@ -254,7 +261,8 @@ int rp_att_read_code(const json_t *root, struct rp_thread_trace *trace, struct r
         return 0;
     if (!json_is_array(rows))
         return rp_fail(err, RP_BAD_INPUT, "it has no list called code");
-    if (read_header(json_object_get(root, "header"), &columns, err) < 0)
+    if (read_header(json_object_get(root, "header"), json_array_size(json_array_get(rows, 0)),
+                    &columns, err) < 0)
         return -RP_BAD_INPUT;
     json_array_foreach(rows, i, row)
     {
@@ -263,7 +271,9 @@ int rp_att_read_code(const json_t *root, struct rp_thread_trace *trace, struct r
         if (rc < 0)
             return rc;
     }
-    trace->sums_known = columns.at[COLUMN_HIT] != NO_COLUMN && !trace->sampled;
+    /* Without stalls the sums are not whole; the waves have them. */
+    trace->sums_known = columns.at[COLUMN_HIT] != NO_COLUMN &&
+                        columns.at[COLUMN_STALL] != NO_COLUMN && !trace->sampled;
     return 0;
 }
 

@@ -672,7 +672,9 @@ int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_e
     return 0;
 }
 
-/* occupancy.json has for each shader engine [time, cu, simd, slot, starts, kernel]. */
+/* occupancy.json has for each shader engine [time, cu, simd, slot, starts, kernel]. The decoder of
+ * ROCm 6.4 wrote each event as one number: kernel in bits 0 to 11, SIMD 12 to 13, slot 14 to 17,
+ * starts 18, CU 19 to 22, above it the time in units of 8 cycles. */
 
 enum { MAX_CU = 256, MAX_SIMD = 16 }; /* cu counts from 0 within the engine: at most 16 on gfx9. */
 
@@ -699,6 +701,26 @@ static int compare_events(const void *a, const void *b)
     return l->order < r->order ? -1 : l->order > r->order;
 }
 
+static bool read_event(const json_t *row, int64_t ret[6])
+{
+    bool known = true;
+
+    if (json_is_integer(row) && json_integer_value(row) >= 0) {
+        uint64_t packed = (uint64_t)json_integer_value(row);
+
+        ret[0] = (int64_t)(packed >> 23 << 3);
+        ret[1] = packed >> 19 & 15;
+        ret[2] = packed >> 12 & 3;
+        ret[3] = packed >> 14 & 15;
+        ret[4] = packed >> 18 & 1;
+        ret[5] = packed & 4095;
+        return true;
+    }
+    for (size_t k = 0; k < 6; k++)
+        known &= rp_att_number(json_array_get(row, k), &ret[k]);
+    return known;
+}
+
 static int read_events(const json_t *list, struct event **ret, size_t *ret_count,
                        struct rp_err *err)
 {
@@ -712,12 +734,11 @@ static int read_events(const json_t *list, struct event **ret, size_t *ret_count
     {
         int64_t values[6];
 
-        for (size_t k = 0; k < 6; k++)
-            if (!rp_att_number(json_array_get(row, k), &values[k]))
-                return rp_fail(err, RP_BAD_INPUT,
-                               "event %zu is not [time, cu, simd, slot, start,"
-                               " kernel]",
-                               i);
+        if (!read_event(row, values))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "event %zu is not [time, cu, simd, slot, start,"
+                           " kernel]",
+                           i);
         if (values[1] >= MAX_CU || values[2] >= MAX_SIMD || values[4] > 1)
             return rp_fail(err, RP_BAD_INPUT, "event %zu is of no place that a GPU has", i);
         events[i] = (struct event){.cycle = values[0],
@@ -862,10 +883,9 @@ static bool has_events(const json_t *root, const json_t *kernels)
 
     json_object_foreach((json_t *)(uintptr_t)root, key, list) json_array_foreach(list, i, row)
     {
-        int64_t kernel;
+        int64_t values[6];
 
-        if (rp_att_number(json_array_get(row, 5), &kernel) &&
-            chosen(&(struct event){.kernel = kernel}, kernels))
+        if (read_event(row, values) && chosen(&(struct event){.kernel = values[5]}, kernels))
             return true;
     }
     return false;

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMS = [[], ["list_header"], ["columns13"], ["columns14"], ["columns11"], ["shuffled"], ["gfx11"],
-         ["two_kernels"], ["no_realtime"], ["list_header", "two_kernels", "columns14"], ["unended"]]
+         ["two_kernels"], ["no_realtime"], ["list_header", "two_kernels", "columns14"], ["unended"], ["rocm64"]]
 # Variant -> completeness, a word of the problem
 BROKEN = {
     "empty": ("empty", None),

@@ -7,6 +7,7 @@ DIR/ui_output_agent_7_dispatch_SEED is the trace, DIR/expected.json the answer, 
 waves are made. Variants change the form of the files, or damage them:
 
     list_header columns11 columns14 columns13   forms of code.json and of the stats CSV
+    rocm64                                      as ROCm 6.4: no header, stalls or idle times; packed events
     no_realtime gfx11 two_kernels shuffled      things that differ between captures
     empty                                       code and wave_filenames are null
     absent_wave truncated_wave wrong_sum unknown_line bad_timeline unstitched
@@ -169,6 +170,12 @@ def occupancy(answer, waves, other, unended):
     return events
 
 
+def packed(row):
+    """An event as one number."""
+    cycle, cu, simd, slot, starts, kernel = row
+    return cycle // 8 << 23 | cu << 19 | starts << 18 | slot << 14 | simd << 12 | kernel
+
+
 def listing(rng, two):
     """Lines of the listing: {line: (text, category, kind)} for each kernel."""
     kernels, line = [], 1
@@ -293,13 +300,19 @@ def main():
         make_waves(rng, kernels, answer, variants)
     other = [(e, rng.randrange(2, 9), s, 0, 400, 90000, 1) for e in (0, 2) for s in range(4)]
     unended = waves[0][:5] if "unended" in variants else None
-    events = occupancy(answer, waves, other, unended)
+    if "rocm64" in variants:  # its events have times in units of 8 cycles
+        events = occupancy(answer, [(*w[:4], w[4] & ~7, w[5] & ~7, w[6]) for w in waves], other, unended)
+        events = {engine: [packed(row) for row in rows] for engine, rows in events.items()}
+    else:
+        events = occupancy(answer, waves, other, unended)
     header, rows = code_rows(answer, kernels, variants)
     if "wrong_sum" in variants:
         rows[3][header.index("Stall")] += 4
-    write(os.path.join(folder, "code.json"), {
-        "code": None if "empty" in variants else rows, "version": "3.0.0",
-        "header": header if {"list_header", "columns13"} & variants else ", ".join(header)})
+    code = {"code": None if "empty" in variants else rows, "version": "3.0.0",
+            "header": header if {"list_header", "columns13"} & variants else ", ".join(header)}
+    if "rocm64" in variants:
+        code = {"code": [row[:8] for row in rows], "version": "3.0.0"}
+    write(os.path.join(folder, "code.json"), code)
     cuts = {"rocm_perf": {"device": "software", "timing": "detailed", "waves_cut_short": 3,
                           "waves_cut_short_by_buffer": 1, "waves_lost": 2}} if "cut_short" in variants else {}
     write(os.path.join(folder, "filenames.json"), {
