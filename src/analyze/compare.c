@@ -777,7 +777,7 @@ static void judge_time(const struct rp_versus_condition *gate, const struct rp_v
     if (!time->bounded)
         end_with(ret, RP_COMPARE_OPEN, time->reason ? time->reason : "there is no interval");
     else if (at_low != at_high)
-        end_with(ret, RP_COMPARE_OPEN, "the bound is within the interval");
+        end_with(ret, RP_COMPARE_OPEN, "the limit is within the interval");
     else if (time->basis == RP_COMPARE_BY_REPLAY && time->verdict == RP_COMPARE_UNDECIDED &&
              time->reason)
         end_with(ret, RP_COMPARE_OPEN, time->reason);

@@ -525,6 +525,7 @@ static bool note_part(struct rp_roofline *r, const struct rp_roofline_device *d)
 /* Notes rates above what a benchmark reached, or more FLOPs than the units can do. */
 static bool note_shares(const struct rp_roofline_options *options, struct rp_roofline *r)
 {
+    static const char *const names[] = {NULL, "HBM", "L2", "vector L1", "LDS", "VALU", "MFMA"};
     const struct rp_roofline_kernel *worst = NULL;
 
     for (size_t i = 0; i < r->kernel_count; i++) {
@@ -538,8 +539,8 @@ static bool note_shares(const struct rp_roofline_options *options, struct rp_roo
     }
     if (!worst)
         return true;
-    return rp_roof_note(r, "%s is above its ceiling (%s %.1f %%): %s", worst->name,
-                        rp_bound_names[worst->bound], worst->bound_share.value * 100,
+    return rp_roof_note(r, "%s exceeds its %s ceiling (%.1f %%): %s", worst->name,
+                        names[worst->bound], worst->bound_share.value * 100,
                         options->measured
                             ? "the measured ceilings are of another GPU, or its benchmarks did not"
                               " reach what it can do"
@@ -582,9 +583,9 @@ static void put_memory_side(const struct rp_roofline_device *d, struct rp_buf *t
     if (!arch || arch->mall_bytes == 0)
         return;
     if (roof && roof->mall_gbps > 0)
-        rp_buf_printf(to, " and above the %.3g TB/s of the Infinity Cache", roof->mall_gbps / 1000);
+        rp_buf_printf(to, " and the %.3g TB/s of the Infinity Cache", roof->mall_gbps / 1000);
     else
-        rp_buf_printf(to, " and above the %.3g TB/s of the L2",
+        rp_buf_printf(to, " and the %.3g TB/s of the L2",
                       d->ceilings.gbps[RP_LEVEL_L2].value / 1000);
 }
 
@@ -599,13 +600,12 @@ static bool note_peak(struct rp_roofline *r, size_t level, enum rp_peak peak)
 
     if (!k)
         return true;
-    rp_buf_printf(&text, "%.4g TB/s of %s%s is above the %s peak of %.3g TB/s",
-                  k->gbps[level].value / 1000, k->name, more_kernels(count, room), names[level],
-                  d->ceilings.gbps[level].value / 1000);
+    rp_buf_printf(&text, "%s%s: %.4g TB/s exceeds the %s peak of %.3g TB/s (%.0f %%)", k->name,
+                  more_kernels(count, room), k->gbps[level].value / 1000, names[level],
+                  d->ceilings.gbps[level].value / 1000,
+                  100 * k->gbps[level].value / d->ceilings.gbps[level].value);
     if (peak == RP_PEAK_CACHED) {
-        rp_buf_printf(&text,
-                      ": probably the Infinity Cache (%" PRIu64 " MB) served what fits it, which"
-                      " never reaches HBM",
+        rp_buf_printf(&text, ": probably served by the Infinity Cache (%" PRIu64 " MB)",
                       rp_arch_find(d->arch)->mall_bytes >> 20);
     } else {
         if (level == RP_LEVEL_HBM)

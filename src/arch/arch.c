@@ -274,6 +274,7 @@ static const struct rp_device_counter_row rows[] = {
 #undef NO_COUNTER
 };
 enum { ROWS = sizeof rows / sizeof rows[0], NAME_BYTES = 64 };
+#include "base/utf8.h"
 
 const struct rp_device_counter_row *rp_device_counter_rows(size_t *ret_count)
 {
@@ -322,36 +323,11 @@ const struct rp_device_counter_row *rp_device_counter_find(const char *name)
     return NULL;
 }
 
-static unsigned smaller(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-/* Counts insertions, deletions and replacements between the two (Levenshtein). */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[NAME_BYTES];
-    size_t width = strlen(b);
-
-    for (size_t j = 0; j <= width; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 0; a[i]; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i + 1;
-        for (size_t j = 1; j <= width; j++) {
-            unsigned replaced = diagonal + (a[i] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = smaller(replaced, smaller(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[width];
-}
-
 const char *rp_device_counter_nearest(const char *name)
 {
     char plain[NAME_BYTES];
     const char *nearest = NULL;
-    unsigned least;
+    size_t least;
     bool sum;
 
     if (!plain_name(name, plain, &sum))
@@ -359,9 +335,9 @@ const char *rp_device_counter_nearest(const char *name)
     for (char *at = plain; *at; at++)
         if (*at >= 'a' && *at <= 'z')
             *at = (char)(*at - 'a' + 'A');
-    least = (unsigned)strlen(plain) / 2 + 1; /* Beyond that it is another word. */
+    least = strlen(plain) / 2 + 1; /* Beyond that it is another word. */
     for (size_t i = 0; i < ROWS; i++) {
-        unsigned d = distance(plain, rows[i].name);
+        const size_t d = rp_typing_errors(plain, rows[i].name);
         if (d < least) {
             least = d;
             nearest = rows[i].name;

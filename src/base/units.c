@@ -68,6 +68,71 @@ struct rp_number_text rp_number_signed(double value, unsigned decimals)
     return number;
 }
 
+/** Chooses decimals so that the difference from 1 has two digits, and one at least. */
+static unsigned decimals_of_ratio(double ratio)
+{
+    const double beyond = ratio - 1;
+
+    return ratio >= 99.95      ? 0
+           : ratio >= 1.995    ? 1
+           : beyond >= 0.0995  ? 2
+           : beyond >= 0.00995 ? 3
+                               : 4;
+}
+
+static bool is_no_change(double speedup)
+{
+    return fabs(speedup - 1) < 0.00005;
+}
+
+/** @param ratio  1 or more */
+static struct rp_number_text times(double ratio)
+{
+    return rp_number_fixed(ratio, decimals_of_ratio(ratio));
+}
+
+struct rp_number_text rp_speed_change(double speedup)
+{
+    struct rp_number_text text = {"?"};
+
+    if (!isfinite(speedup) || speedup <= 0)
+        return text;
+    if (is_no_change(speedup))
+        snprintf(text.text, sizeof text.text, "equally fast");
+    else
+        snprintf(text.text, sizeof text.text, "%.20sx %s",
+                 times(speedup > 1 ? speedup : 1 / speedup).text,
+                 speedup > 1 ? "faster" : "slower");
+    return text;
+}
+
+/** Writes bounds in the same direction, the smaller first, with the digits that it needs. */
+static struct rp_range_text range_of(double small, double large, const char *word)
+{
+    const unsigned decimals = decimals_of_ratio(small);
+    struct rp_range_text text;
+
+    snprintf(text.text, sizeof text.text, "%.20sx to %.20sx %s",
+             rp_number_fixed(small, decimals).text, rp_number_fixed(large, decimals).text, word);
+    return text;
+}
+
+struct rp_range_text rp_speed_range(double low, double high)
+{
+    const struct rp_number_text from = rp_speed_change(low), to = rp_speed_change(high);
+    struct rp_range_text text;
+
+    if (strcmp(from.text, to.text) == 0)
+        snprintf(text.text, sizeof text.text, "%s", from.text);
+    else if (low > 1 && high > 1 && !is_no_change(low))
+        return range_of(low, high, "faster");
+    else if (low < 1 && high < 1 && low > 0 && !is_no_change(high))
+        return range_of(1 / high, 1 / low, "slower");
+    else
+        snprintf(text.text, sizeof text.text, "%.28s to %.28s", from.text, to.text);
+    return text;
+}
+
 /* More than DIGITS are shown only where two figures would be the same otherwise. */
 enum { DIGITS = 4, MOST_DIGITS = 7, MOST_UNITS = 6 };
 

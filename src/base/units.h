@@ -25,6 +25,19 @@ struct rp_number_text rp_number_small(double value, unsigned decimals);
  * because nothing changed. */
 struct rp_number_text rp_number_signed(double value, unsigned decimals);
 
+/** Says how much faster something has become: "2.1x faster", "1.03x slower", "equally fast"; "?" for
+ * no number.
+ * @param speedup  time before / time after */
+struct rp_number_text rp_speed_change(double speedup);
+
+/** This is a text with two such numbers, which is returned by value. */
+struct rp_range_text {
+    char text[64];
+};
+
+/** Says between which bounds: "1.3x to 1.6x faster", "1.02x slower to 1.01x faster". */
+struct rp_range_text rp_speed_range(double low, double high);
+
 /** Returns what a noun ends in behind that number: "" or "s". */
 static inline const char *rp_plural(uint64_t count)
 {

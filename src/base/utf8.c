@@ -440,3 +440,33 @@ void rp_utf8_fix(struct rp_buf *ret, const char *text, size_t len)
         len -= bytes;
     }
 }
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    const size_t two = a < b ? a : b;
+
+    return two < c ? two : c;
+}
+
+size_t rp_typing_errors(const char *a, const char *b)
+{
+    enum { MOST = 200 };
+    /* Row i of the table is in rows[i % 3], because exchanged bytes look two rows back. */
+    size_t rows[3][MOST + 1], lines = strnlen(a, MOST), columns = strnlen(b, MOST);
+
+    for (size_t j = 0; j <= columns; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= lines; i++) {
+        size_t *row = rows[i % 3], *before = rows[(i + 2) % 3], *first = rows[(i + 1) % 3];
+
+        row[0] = i;
+        for (size_t j = 1; j <= columns; j++) {
+            row[j] =
+                smallest(before[j - 1] + (a[i - 1] != b[j - 1]), before[j] + 1, row[j - 1] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                first[j - 2] + 1 < row[j])
+                row[j] = first[j - 2] + 1;
+        }
+    }
+    return rows[lines % 3][columns];
+}

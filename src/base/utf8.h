@@ -69,4 +69,8 @@ void rp_escape_invisible(struct rp_buf *buf, const char *text);
  * writing. */
 bool rp_utf8_is_invisible(uint32_t point);
 
+/** Counts how many typing errors make one word of the other, of the first 200 bytes of each: a byte
+ * too many, missing or wrong, or two that changed places. */
+size_t rp_typing_errors(const char *a, const char *b);
+
 #endif

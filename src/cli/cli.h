@@ -110,6 +110,8 @@ int rp_cli_result(const char *text);
 /** Says how standard output is to be written: how wide, and coloured on a terminal unless NO_COLOR
  * is set. */
 struct rp_term_style rp_cli_style(void);
+/** The same with all that is known, if @p verbose. */
+struct rp_term_style rp_cli_style_of(bool verbose);
 
 enum { RP_PROGRESS_PATIENCE_S = 2 }; /**< what takes less is not worth a word */
 
@@ -192,6 +194,7 @@ struct rp_result_request {
     const char *folder;          /**< the JSON also goes to a file there; NULL: not */
     struct rp_file_set *pending; /**< of the files there; NULL: each appears at once */
     bool full;                   /**< dag.json with every kernel and copy */
+    bool verbose;                /**< for people: all tables */
 };
 
 int rp_put_dag(const struct rp_dag_result *dag, const struct rp_result_request *wish,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
@@ -41,7 +42,8 @@ static int check_inferred(const struct rp_analyze_cli *options, const struct inf
 /* --json, --roofline ... choose what is printed. Without any of them all is printed for people. */
 static struct rp_result_request request_for(const struct rp_analyze_cli *options, bool chosen)
 {
-    struct rp_result_request ret = {.folder = options->output, .full = options->full};
+    struct rp_result_request ret = {
+        .folder = options->output, .full = options->full, .verbose = options->verbose};
 
     if (chosen)
         ret.print = RP_RESULT_JSON;
@@ -68,6 +70,28 @@ static int make_parts(struct rp_inputs *in, const struct rp_analyze_cli *options
     return rp_analysis_make(in, &wanted, parts, err);
 }
 
+/* People get a part where they asked for all, or where nothing else says as much. */
+static void leave_out(struct rp_result_request *request, bool other)
+{
+    if (request->print == RP_RESULT_TERMINAL && !request->verbose && other)
+        request->print = RP_RESULT_SILENT;
+}
+
+static void put_next(const struct rp_analyze_cli *options, struct rp_buf *text)
+{
+    const struct rp_page page = rp_page_of_words(text, rp_cli_style());
+    rp_autofree const char **words = rp_alloc_zero(options->args.operand_count + 5, sizeof *words);
+    size_t count = 0;
+
+    words[count++] = "rocm-perf";
+    words[count++] = options->verbose ? "report" : "analyze";
+    if (!options->verbose)
+        words[count++] = "-v";
+    for (size_t i = 0; i < options->args.operand_count; i++)
+        words[count++] = options->args.operands[i];
+    rp_page_next(&page, words);
+}
+
 static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *options,
                      const struct rp_analysis *parts, struct rp_file_set *pending,
                      struct rp_buf *text, struct rp_err *err)
@@ -78,6 +102,8 @@ static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *op
     struct rp_result_request for_ranking = request_for(options, options->analysis);
     int rc = 0;
 
+    leave_out(&for_roofline, parts->has_ranking && parts->ranking.found.kernel_count);
+    leave_out(&for_waves, parts->has_ranking && parts->ranking.found.kernel_count);
     for_dag.pending = for_roofline.pending = for_waves.pending = for_ranking.pending = pending;
     if (parts->has_dag)
         rc = rp_put_dag(&parts->dag, &for_dag, text, err);
@@ -89,6 +115,8 @@ static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *op
         rc = rp_put_ranking(&parts->ranking, (size_t)options->top, &for_ranking, text, err);
     if (rc == 0 && parts->has_roofline && for_roofline.print == RP_RESULT_TERMINAL)
         rc = rp_report_counters_term(&parts->roofline, true, rp_cli_style(), text, err);
+    if (rc == 0 && for_dag.print == RP_RESULT_TERMINAL)
+        put_next(options, text);
     return rc;
 }
 

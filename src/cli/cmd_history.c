@@ -375,29 +375,7 @@ static bool note_incomplete(const struct history_request *request, const struct 
 
 /* --- names that are meant ------------------------------------------------------------------ */
 
-enum { MOST_LETTERS = 200, MOST_NAMES = 3 };
-
-/* Counts the letters that differ, of the first MOST_LETTERS. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[MOST_LETTERS + 1], as = strnlen(a, MOST_LETTERS), bs = strnlen(b, MOST_LETTERS);
-
-    for (size_t j = 0; j <= bs; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= as; i++) {
-        size_t before = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= bs; j++) {
-            size_t least = before + (a[i - 1] != b[j - 1]);
-
-            before = row[j];
-            least = row[j] + 1 < least ? row[j] + 1 : least;
-            row[j] = row[j - 1] + 1 < least ? row[j - 1] + 1 : least;
-        }
-    }
-    return row[bs];
-}
+enum { MOST_NAMES = 3 };
 
 /** The struct collects the nearest names, each once. */
 struct nearest {
@@ -410,7 +388,7 @@ struct nearest {
 static void add_near(struct nearest *near, const char *text, size_t len)
 {
     char *name = rp_strndup(text, len);
-    size_t far = distance(near->wanted, name), at = 0;
+    size_t far = rp_typing_errors(near->wanted, name), at = 0;
 
     for (size_t i = 0; name && i < near->count; i++) {
         if (strcmp(near->names[i], name) == 0)

@@ -481,6 +481,34 @@ static void warn_of_failed_launches(const struct rp_profile *profile)
         rp_cli_note("%s", text);
 }
 
+/* Who knows which kernels ran wants to know why they take that long; who knows that, where to look
+ * closer. */
+static void put_next(const struct rp_profile_cli *options, struct rp_buf *text)
+{
+    const struct rp_page page = rp_page_of_words(text, rp_cli_style());
+    const bool known = options->deep_analysis;
+    rp_autofree const char **words = rp_alloc_zero(options->args.operand_count + 8, sizeof *words);
+    size_t count = 0;
+
+    words[count++] = "rocm-perf";
+    words[count++] = known ? "report" : "profile";
+    if (known) {
+        words[count++] = options->output;
+    } else {
+        words[count++] = "--why";
+        if (RP_IS_GIVEN(profile, options, device)) {
+            words[count++] = "--device";
+            words[count++] = options->device;
+        }
+        if (options->args.operands[0][0] == '-')
+            words[count++] = "--";
+        for (size_t i = 0; i < options->args.operand_count; i++)
+            words[count++] = options->args.operands[i];
+    }
+    rp_buf_puts(text, "\n");
+    rp_page_next(&page, words);
+}
+
 static int print_result(const struct rp_profile_cli *options,
                         const struct rp_profile_session *session,
                         const struct rp_profile_report *report, const char *json,
@@ -494,9 +522,11 @@ static int print_result(const struct rp_profile_cli *options,
         return rp_cli_result(json);
     if (options->quiet)
         rp_buf_printf(&text, "%.6f\n", report->runtime_ms[0]);
-    else if (rp_report_profile_term(report, rp_cli_style(), &text, err) < 0)
+    else if (rp_report_profile_term(report, rp_cli_style_of(options->verbose), &text, err) < 0)
         return rp_cli_error(err);
     rp_buf_add(&text, session->summary.data, session->summary.len);
+    if (!options->quiet)
+        put_next(options, &text);
     return rp_cli_result(rp_buf_text(&text));
 }
 
@@ -531,6 +561,7 @@ int rp_cmd_profile(int argc, char **argv)
     if (!rp_options_parse(RP_COMMAND_profile, argc, argv, &options, &code) ||
         do_without_program(&options, &code))
         return code;
+    options.deep_analysis |= options.why;
     if (profile_session_run(&options, &session, &err) < 0)
         return rp_cli_error(&err);
     fill_report(&options, &session, &report);

@@ -421,6 +421,14 @@ struct rp_term_style rp_cli_style(void)
     return style;
 }
 
+struct rp_term_style rp_cli_style_of(bool verbose)
+{
+    struct rp_term_style style = rp_cli_style();
+
+    style.verbose = verbose;
+    return style;
+}
+
 int rp_cli_help(const char *text)
 {
     return rp_cli_result(text);

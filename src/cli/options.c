@@ -619,35 +619,7 @@ static int take_option(struct line *l, size_t place, char *word, struct rp_args 
     return take_value(row, word, args, err);
 }
 
-static size_t min_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 enum { MOST_NAME = 48 }; /**< bytes; longer words are nobody's typing errors */
-
-/** Counts the changes that lead from one word to the other (optimal string alignment). */
-static size_t changes_between(const char *a, const char *b)
-{
-    const size_t rows_of_a = strlen(a), columns = strlen(b);
-    unsigned char d[MOST_NAME + 1][MOST_NAME + 1];
-
-    for (size_t i = 0; i <= rows_of_a; i++)
-        for (size_t j = 0; j <= columns; j++) {
-            if (!i || !j) {
-                d[i][j] = (unsigned char)(i + j);
-                continue;
-            }
-            size_t best = d[i - 1][j - 1] + (size_t)(tolower((unsigned char)a[i - 1]) !=
-                                                     tolower((unsigned char)b[j - 1]));
-
-            best = min_of(best, min_of(d[i - 1][j], d[i][j - 1]) + 1u);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                best = min_of(best, d[i - 2][j - 2] + 1u);
-            d[i][j] = (unsigned char)best;
-        }
-    return d[rows_of_a][columns];
-}
 
 void rp_nearest_try(struct rp_nearest *nearest, const char *name)
 {
@@ -659,7 +631,7 @@ void rp_nearest_try(struct rp_nearest *nearest, const char *name)
         return;
     distance = length >= 3 && strncmp(name, nearest->word, length) == 0
                    ? 1
-                   : changes_between(nearest->word, name);
+                   : rp_typing_errors(nearest->word, name);
     if (distance > most || (nearest->name && distance >= nearest->distance))
         return;
     nearest->name = name;

@@ -469,11 +469,8 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_res
                            .notes = rp_cli_notes()};
     int rc;
 
-    if (!session->counters) {
-        if (wish->print == RP_RESULT_TERMINAL)
-            rp_buf_printf(&session->summary, "\nNo roofline: %s.\n", session->roofline_reason);
+    if (!session->counters)
         return 0;
-    }
     rp_buf_puts(&session->summary, wish->print == RP_RESULT_TERMINAL ? "\n" : "");
     rc = rp_make_roofline(&in, &plain, &session->roofline, err);
     if (rc == 0)
@@ -507,15 +504,19 @@ static int show_counters(const struct rp_profile_cli *options, struct rp_profile
 /* Traces whose times cannot be compared, as those of several processes on the software device, have
  * no graph. That does not spoil the profile. */
 static int make_graph(struct rp_profile_session *session, const struct rp_result_request *wish,
-                      struct rp_dag_result *graph, bool *ret_has_graph, struct rp_err *err)
+                      bool shown, struct rp_dag_result *graph, bool *ret_has_graph,
+                      struct rp_err *err)
 {
+    struct rp_result_request request = *wish;
     struct rp_inputs base = {
         .stores = session->stores, .store_count = session->store_count, .notes = rp_cli_notes()};
     rp_autobuf text = {0};
     int rc = rp_make_dag(&base, wish->full, graph, err);
 
+    if (!shown && wish->print == RP_RESULT_TERMINAL)
+        request.print = RP_RESULT_SILENT;
     if (rc == 0)
-        rc = rp_put_dag(graph, wish, &text, err);
+        rc = rp_put_dag(graph, &request, &text, err);
     if (rc < 0 && rc != -RP_BAD_INPUT)
         return rc;
     *ret_has_graph = rc == 0;
@@ -528,7 +529,7 @@ static int make_graph(struct rp_profile_session *session, const struct rp_result
     }
     if (rc < 0)
         *err = (struct rp_err)RP_ERR_INIT;
-    if (wish->print == RP_RESULT_TERMINAL)
+    if (text.len)
         rp_buf_printf(&session->summary, "\n%s", rp_buf_text(&text));
     return 0;
 }
@@ -692,25 +693,32 @@ int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_
     struct rp_result_request wish = {
         .print = options->json || options->quiet ? RP_RESULT_SILENT : RP_RESULT_TERMINAL,
         .folder = session->dir.partial,
+        .verbose = options->verbose,
     };
+    /* A verdict is made of all of them, and says what matters. */
+    const struct rp_result_request silent = {.print = RP_RESULT_SILENT, .folder = wish.folder};
+    const bool all = options->verbose;
     bool has_graph = false;
     bool roofline = options->roofline || options->deep_analysis;
     rp_cleanup(rp_dag_result_free) struct rp_dag_result graph = {0};
     int rc = 0;
 
     if (options->focus_critical || options->deep_analysis)
-        rc = make_graph(session, &wish, &graph, &has_graph, err);
+        rc = make_graph(session, &wish, options->focus_critical || all, &graph, &has_graph, err);
     if (rc == 0 && (roofline || options->counters.count))
         rc = collect_counters(options, session, err);
     if (rc == 0 && roofline)
-        rc = make_roofline(session, &wish, err);
+        rc = make_roofline(session, options->roofline || all ? &wish : &silent, err);
     if (rc == 0 && options->deep_analysis)
-        rc = deep(options, session, &wish, err);
+        rc = deep(options, session, all ? &wish : &silent, err);
+    if (rc == 0 && roofline && !session->counters && wish.print == RP_RESULT_TERMINAL)
+        rp_buf_printf(&session->summary, "\nNo roofline: %s.\n", session->roofline_reason);
     if (rc == 0 && session->no_threads_reason && wish.print == RP_RESULT_TERMINAL)
         rp_buf_printf(&session->summary, "\nNo thread trace: %s.\n", session->no_threads_reason);
     if (rc == 0 && options->deep_analysis)
         rc = rank(session, has_graph ? &graph : NULL, &wish, &session->summary, err);
-    if (rc == 0 && session->counters && wish.print == RP_RESULT_TERMINAL)
+    if (rc == 0 && session->counters && wish.print == RP_RESULT_TERMINAL &&
+        (all || options->counters.count || options->roofline))
         rc = show_counters(options, session, err);
     return rc;
 }

@@ -61,9 +61,8 @@ static void add_tried(const struct rp_page *page, const json_t *kernel)
 
     rp_page_words(page, RP_INK_BOLD, KERNEL, HANG, "%s", text_of(kernel, "name"));
     if (json_is_number(bound))
-        rp_page_words(page, RP_INK_PLAIN, OF_KERNEL, HANG,
-                      "it could make the program %.4g times as fast at most",
-                      json_number_value(bound));
+        rp_page_words(page, RP_INK_PLAIN, OF_KERNEL, HANG, "upper bound for the program: %s",
+                      rp_speed_change(json_number_value(bound)).text);
     json_array_foreach(json_object_get(kernel, "attempts"), i, attempt) rp_page_words(
         page, ink_of(text_of(attempt, "outcome")), OF_KERNEL, HANG, "%s: %s: %s",
         text_of(attempt, "title"), text_of(attempt, "outcome"), text_of(attempt, "reason"));
@@ -213,12 +212,12 @@ static void add_accepted(const struct rp_page *page, const struct rp_session_res
 
         rp_unit_span_add_both(&span, before, after);
         unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
-        rp_buf_printf(
-            &line, ": all kernels together take %s %s before, %s %s now, %.4g times as fast",
-            rp_unit_number(unit, before).text, unit.name, rp_unit_number(unit, after).text,
-            unit.name, json_number_value(json_object_get(program, "speedup")));
+        rp_buf_printf(&line, ": all kernels together are %s, %s %s before, %s %s now",
+                      rp_speed_change(json_number_value(json_object_get(program, "speedup"))).text,
+                      rp_unit_number(unit, before).text, unit.name,
+                      rp_unit_number(unit, after).text, unit.name);
         if (low < high)
-            rp_buf_printf(&line, " (%.4g to %.4g)", low, high);
+            rp_buf_printf(&line, " (%s)", rp_speed_range(low, high).text);
     }
     rp_page_words(page, RP_INK_GREEN, 0, HANG, "%s", rp_buf_text(&line));
     json_array_foreach(json_object_get(result->json, "accepted"), i, change)
@@ -509,10 +508,10 @@ static void put_model(const struct rp_page *page, const json_t *result)
         !json_is_object(json_object_get(result, "best_config")))
         return;
     rp_page_words(page, RP_INK_YELLOW, AUTOTUNE_TEXT_HANG, 0,
-                  "low_model_confidence: there may be much faster ones%s",
+                  "Low model confidence: faster configurations may exist%s",
                   strcmp(ended, "max_fraction") == 0 &&
                           count(result, "max_configs") + 1 < count(result, "search_space_size")
-                      ? "; a larger --max-fraction finds more"
+                      ? "; raise --max-fraction"
                       : "");
 }
 

@@ -119,7 +119,7 @@ int rp_put_dag(const struct rp_dag_result *dag, const struct rp_result_request *
     if (rc == 0)
         rc = put_json(wish, "dag.json", &json, text, err);
     if (rc == 0 && wish->print == RP_RESULT_TERMINAL)
-        rc = rp_report_dag_term(dag, rp_cli_style(), text, err);
+        rc = rp_report_dag_term(dag, rp_cli_style_of(wish->verbose), text, err);
     return rc;
 }
 
@@ -132,7 +132,7 @@ int rp_put_roofline(const struct rp_roofline *roofline, const struct rp_result_r
     if (rc == 0)
         rc = put_json(wish, "roofline.json", &json, text, err);
     if (rc == 0 && wish->print == RP_RESULT_TERMINAL)
-        rc = rp_report_roofline_term(roofline, rp_cli_style(), text, err);
+        rc = rp_report_roofline_term(roofline, rp_cli_style_of(wish->verbose), text, err);
     return rc;
 }
 
@@ -145,7 +145,7 @@ int rp_put_thread_trace(const struct rp_inputs *in, const struct rp_result_reque
     if (rc == 0)
         rc = put_json(wish, "thread_trace.json", &json, text, err);
     if (rc == 0 && wish->print == RP_RESULT_TERMINAL)
-        rc = rp_report_thread_trace_term(&in->waves, rp_cli_style(), text, err);
+        rc = rp_report_thread_trace_term(&in->waves, rp_cli_style_of(wish->verbose), text, err);
     return rc;
 }
 
@@ -165,7 +165,8 @@ int rp_put_ranking(const struct rp_ranking *ranking, size_t top,
     if (rc == 0 && wish->print == RP_RESULT_JSON)
         rc = rp_report_analysis_json(&ranking->found, top, text, err);
     if (rc == 0 && wish->print == RP_RESULT_TERMINAL)
-        rc = rp_report_analysis_term(&ranking->found, top, rp_cli_style(), text, err);
+        rc = rp_report_analysis_term(&ranking->found, top, rp_cli_style_of(wish->verbose), text,
+                                     err);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "base/units.h"
 
 static const char *const words[] = {
 #define RP_OUTCOME(id, word) [RP_OUTCOME_##id] = (word),
@@ -85,8 +86,8 @@ static void end_open(const struct rp_weighted_comparison *one, struct rp_decisio
                  "unsteady: the kernel as it was is not as fast as itself, in two sessions: other "
                  "work on this GPU, or a clock that changes");
     else if (c->ratio_known)
-        snprintf(text, sizeof text, "noise: it may be slower: %.4g times as fast (%.4g to %.4g)",
-                 c->estimate, c->low, c->high);
+        snprintf(text, sizeof text, "noise: it may be slower: %s (%s)",
+                 rp_speed_change(c->estimate).text, rp_speed_range(c->low, c->high).text);
     else
         snprintf(text, sizeof text, "noise: %s", c->reason ? c->reason : "nothing was measured");
     end_with(ret, RP_OUTCOME_UNDECIDED, one->name, text);
@@ -108,8 +109,8 @@ static bool ends_by_one(const struct rp_weighted_comparison *list, size_t count,
         }
     for (size_t i = 0; i < count; i++)
         if (list[i].comparison.verdict == RP_COMPARED_SLOWER) {
-            snprintf(text, sizeof text, "it takes %.4g times as long",
-                     1 / list[i].comparison.estimate);
+            snprintf(text, sizeof text, "it is %s",
+                     rp_speed_change(list[i].comparison.estimate).text);
             end_with(ret, RP_OUTCOME_SLOWER, list[i].name, text);
             return true;
         }
@@ -132,8 +133,9 @@ static void end_by_all(double margin, double noise, struct rp_decision *ret)
     if (noise > margin)
         snprintf(beyond, sizeof beyond, ", the kernel as it was differs from itself by %.2g %%",
                  100 * noise);
-    snprintf(text, sizeof text, "%s%.4g times as fast (%.4g to %.4g), %.4g is asked for%s",
-             open ? "noise: " : "", ret->ratio, ret->low, ret->high, 1 + margin, beyond);
+    snprintf(text, sizeof text, "%s%s (%s), needs %.4gx%s", open ? "noise: " : "",
+             rp_speed_change(ret->ratio).text, rp_speed_range(ret->low, ret->high).text, 1 + margin,
+             beyond);
     end_with(ret,
              open                    ? RP_OUTCOME_UNDECIDED
              : ret->low > 1 + faster ? RP_OUTCOME_FASTER
@@ -200,9 +202,9 @@ void rp_decide_by_inputs(const struct rp_weighted_comparison *list, size_t count
         untried += c->inputs_untried != NULL;
         if (!(c->slowest_other > 0) || c->slowest_other > 1 / (1 + c->margin))
             continue;
-        snprintf(text, sizeof text,
-                 "captured inputs only: it is slower with other %s (%.4g times as fast, at least)",
-                 c->slowest_inputs ? c->slowest_inputs : "inputs", c->slowest_other);
+        snprintf(text, sizeof text, "captured inputs only: with other %s it is %s, at least",
+                 c->slowest_inputs ? c->slowest_inputs : "inputs",
+                 rp_speed_change(c->slowest_other).text);
         end_with(ret, RP_OUTCOME_UNDECIDED, list[i].name, text);
         return;
     }
@@ -249,10 +251,9 @@ bool rp_below_floor(const struct rp_time_floor *floor, const struct rp_weighted_
         }
         if (floor->same_work && floor->compute_share.known && c->ratio_known &&
             c->low * floor->compute_share.value > 1) {
-            snprintf(ret_reason, 400,
-                     "%s: %.4g times as fast is more than the same FLOPs at their ceiling allow, "
-                     "%.4g times",
-                     list[i].name, c->low, 1 / floor->compute_share.value);
+            snprintf(ret_reason, 400, "%s: %s is more than the same FLOPs at their peak allow, %s",
+                     list[i].name, rp_speed_change(c->low).text,
+                     rp_speed_change(1 / floor->compute_share.value).text);
             return true;
         }
     }

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/stats.h"
+#include "base/units.h"
 #include "experiment/build_command.h"
 #include "optimize/session_parts.h"
 
@@ -135,9 +136,8 @@ static enum rp_outcome judge(const struct rp_program_times *t, double margin, ch
     const double program = t->before_ms / t->after_ms;
     const double kernel = t->kernel_before_ns / t->kernel_after_ns;
 
-    snprintf(why, 200,
-             "in the program the kernel is %.4g times as fast, all kernels together %.4g times%s",
-             kernel, program,
+    snprintf(why, 200, "in the program the kernel is %s, all kernels together %s%s",
+             rp_speed_change(kernel).text, rp_speed_change(program).text,
              fabs(kernel - 1) < 0.001 ? ": does --build compile {source}, or a file by its name?"
                                       : "");
     return t->kernel_after_ns > 0 && kernel > 1 && program > 1 / (1 + margin)

@@ -218,7 +218,7 @@ static void replay_print_variations(const char *path, const struct rp_variation_
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
         if (!v->of[i].reason)
             printf("%s: %s (%" PRIu64 " %s) it gives what the captured kernel gives; %" PRIu64
-                   " bytes are other ones then\n",
+                   " bytes differ\n",
                    path, rp_variations[i].how, v->of[i].changed, rp_variations[i].units,
                    v->of[i].telling_bytes);
 }
@@ -305,7 +305,7 @@ static void print_candidate_text(const struct rp_replay_request *q,
     const struct rp_replay_verdict *v = &result->verdict;
 
     printf("%s in place of the captured kernel, which writes %" PRIu64 " bytes: %" PRIu64
-           " poisoned before each run, %" PRIu64 " by which nothing can be told\n",
+           " poisoned before each run, %" PRIu64 " unverifiable\n",
            q->candidates[0], t->written_bytes, t->poisoned_bytes, t->blind_bytes);
     replay_print_style(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
     if (!v->different_pages)
@@ -557,6 +557,34 @@ static void print_medians(const struct rp_replay_comparison *c)
            rp_unit_number(unit, b).text, unit.name);
 }
 
+/** Writes the verdict with its interval, and what it rests on. */
+static void print_verdict(const struct rp_replay_comparison *c)
+{
+    const struct rp_decided *d = &c->decided;
+    const struct rp_comparison_words words = rp_replay_comparison_words(c);
+
+    replay_print_style(d->decision == RP_FASTER   ? RP_REPLAY_GOOD
+                       : d->decision == RP_SLOWER ? RP_REPLAY_BAD
+                       : d->decision == RP_EQUAL  ? RP_REPLAY_BOLD
+                                                  : RP_REPLAY_CARE);
+    if (d->decision == RP_FASTER || d->decision == RP_SLOWER)
+        printf("B is %s than A", rp_speed_change(d->ratio).text);
+    else if (d->decision == RP_EQUAL)
+        printf("B is as fast as A: equal");
+    else
+        printf("B is neither known to be faster nor slower: undecided, %s",
+               words.reason ? words.reason : "");
+    if (d->level > 0)
+        printf(" (%s with %.2f %% confidence, %zu blocks of %d runs)",
+               rp_speed_range(d->low, d->high).text, 100 * d->level, c->block_count,
+               RP_COMPARE_RUNS);
+    printf(
+        "\nmargin %.2f %%, A differed from itself by %.2f %%; memory is right after all %lu runs "
+        "(%s)\n",
+        100 * c->margin, 100 * c->noise, c->kernels[0].checked_runs + c->kernels[1].checked_runs,
+        c->trial.rule_text);
+}
+
 static void print_comparison_text(const struct rp_replay *r, const struct rp_replay_request *q,
                                   const struct rp_replay_comparison *c)
 {
@@ -574,8 +602,7 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
     printf("\n");
     if (c->wrong) {
         replay_print_style(RP_REPLAY_BAD);
-        printf("different output: %s (%s); times do not matter then\n", words.reason,
-               c->trial.rule_text);
+        printf("B is wrong; not timed: %s (%s)\n", words.reason, c->trial.rule_text);
         print_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
         print_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
         if (c->late_by)
@@ -584,32 +611,17 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
             print_varied_inputs(q, c);
         return;
     }
-    print_varied_inputs(q, c);
+    print_verdict(c);
     if (d->level > 0)
         print_medians(c);
-    printf("A / A = %.4f, %.4f to %.4f in %zu blocks\n", c->same_decided.ratio, c->same_decided.low,
-           c->same_decided.high, c->same_count);
-    if (d->level > 0)
-        printf(
-            "A / B = %.4f, %.4f to %.4f with %.2f %% confidence, in %zu blocks of %d runs each\n",
-            d->ratio, d->low, d->high, 100 * d->level, c->block_count, RP_COMPARE_RUNS);
+    printf("A against itself: %s in %zu blocks\n",
+           rp_speed_range(c->same_decided.low, c->same_decided.high).text, c->same_count);
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
         if (c->others[i].level > 0)
-            printf("%s: A / B = %.4f, %.4f to %.4f\n", rp_variations[i].how, c->others[i].ratio,
-                   c->others[i].low, c->others[i].high);
-    replay_print_style(d->decision == RP_FASTER   ? RP_REPLAY_GOOD
-                       : d->decision == RP_SLOWER ? RP_REPLAY_BAD
-                       : d->decision == RP_EQUAL  ? RP_REPLAY_BOLD
-                                                  : RP_REPLAY_CARE);
-    printf("B is %s%s%s (margin %.2f %%, A differed from itself by %.2f %%); memory is right after "
-           "all %lu runs (%s)\n",
-           d->decision == RP_EQUAL       ? "as fast as A: equal"
-           : d->decision == RP_UNDECIDED ? "neither known to be faster nor slower: undecided, "
-                                         : words.verdict,
-           d->decision == RP_FASTER || d->decision == RP_SLOWER ? " than A" : "",
-           d->decision == RP_UNDECIDED && words.reason ? words.reason : "", 100 * c->margin,
-           100 * c->noise, c->kernels[0].checked_runs + c->kernels[1].checked_runs,
-           c->trial.rule_text);
+            printf("%s: B is %s (%s)\n", rp_variations[i].how,
+                   rp_speed_change(c->others[i].ratio).text,
+                   rp_speed_range(c->others[i].low, c->others[i].high).text);
+    print_varied_inputs(q, c);
 }
 
 void rp_comparison_print(const struct rp_replay *r, const struct rp_replay_request *q,

@@ -83,8 +83,7 @@ static void put_time(struct rp_buf *buf, const struct rp_versus_found *c, const 
     rp_buf_puts(buf, ">\n");
     if (t->verdict == RP_COMPARE_UNDECIDED)
         put_outcome(buf, "skipped", "undecided", t->reason ? t->reason : "undecided");
-    rp_buf_printf(&text, "%s; time after / before ", rp_versus_verdict_names[t->verdict]);
-    rp_versus_ratio_text(&text, t);
+    rp_versus_change_text(&text, t);
     if (!isnan(t->before_ms) && !isnan(t->after_ms))
         rp_buf_printf(&text, "; %s -> %s ms", rp_number_fixed(t->before_ms, 4).text,
                       rp_number_fixed(t->after_ms, 4).text);
@@ -443,9 +442,9 @@ static void annotate_time(struct rp_buf *buf, const struct rp_versus_found *c,
 
     if (t->verdict != RP_COMPARE_SLOWER && t->verdict != RP_COMPARE_FASTER)
         return;
-    rp_buf_printf(&text, "%s%s takes ", c->after->software ? "modelled time: " : "", name);
-    rp_versus_ratio_text(&text, t);
-    rp_buf_printf(&text, " times as long in %s", c->after->path);
+    rp_buf_printf(&text, "%s%s is ", c->after->software ? "modelled time: " : "", name);
+    rp_versus_change_text(&text, t);
+    rp_buf_printf(&text, " in %s", c->after->path);
     annotate(buf, t->verdict == RP_COMPARE_SLOWER ? "warning" : "notice",
              t->verdict == RP_COMPARE_SLOWER ? "rocm-perf compare: slower"
                                              : "rocm-perf compare: faster",
@@ -494,8 +493,8 @@ static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
 static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const char *name,
                     const char *changes)
 {
-    rp_buf_printf(buf, "| %s | ", rp_versus_verdict_names[t->verdict]);
-    rp_versus_ratio_text(buf, t);
+    rp_buf_puts(buf, "| ");
+    rp_versus_change_text(buf, t);
     put_times(buf, t);
     if (name)
         markdown_cell(buf, name);
@@ -517,7 +516,7 @@ static void github_markdown_put_kernel(struct rp_buf *buf, const struct rp_versu
         return;
     }
     rp_buf_puts(buf, "| only ");
-    rp_buf_puts(buf, k->before ? "before | | | | " : "after | | | | ");
+    rp_buf_puts(buf, k->before ? "before | | | " : "after | | | ");
     markdown_cell(buf, k->before ? k->before->name : k->after->name);
     rp_buf_puts(buf, " | |\n");
 }
@@ -533,8 +532,8 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
     markdown_code(buf, c->after->path);
     if (c->after->software)
         rp_buf_puts(buf, "\n\n**Software device: modelled time, not hardware time**");
-    rp_buf_puts(buf, "\n\n| verdict | time after / before | before | after | kernel | changes "
-                     "|\n|---|---|---|---|---|---|\n");
+    rp_buf_puts(buf, "\n\n| change | before | after | kernel | changes "
+                     "|\n|---|---|---|---|---|\n");
     put_row(buf, &c->whole, NULL, "");
     for (size_t i = 0; i < c->kernel_count; i++)
         if (buf->len < RP_MARKDOWN_MOST_BYTES * (at + 1) / r->count &&

@@ -1,10 +1,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/compare.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "report/report.h"
@@ -212,14 +214,18 @@ int rp_report_compare_json(const struct rp_compare_report *report, struct rp_buf
     return rp_report_json_end(&json, err);
 }
 
-void rp_versus_ratio_text(struct rp_buf *buf, const struct rp_versus_time *t)
+void rp_versus_change_text(struct rp_buf *buf, const struct rp_versus_time *t)
 {
-    rp_buf_puts(buf, isnan(t->ratio) ? "?" : rp_number_fixed(t->ratio, 4).text);
+    const bool decided = t->verdict == RP_COMPARE_FASTER || t->verdict == RP_COMPARE_SLOWER;
+
+    rp_buf_puts(buf,
+                decided ? rp_speed_change(1 / t->ratio).text : rp_versus_verdict_names[t->verdict]);
     if (t->bounded && t->low < t->high)
-        rp_buf_printf(buf, " (%s to %s)", rp_number_fixed(t->low, 4).text,
-                      rp_number_fixed(t->high, 4).text);
+        rp_buf_printf(buf, " (%s)", rp_speed_range(1 / t->high, 1 / t->low).text);
     else if (t->bounded)
         rp_buf_puts(buf, " (exact)");
+    else if (!decided && !isnan(t->ratio))
+        rp_buf_printf(buf, " (measured %s)", rp_speed_change(1 / t->ratio).text);
 }
 
 static void compare_text_number(struct rp_buf *buf, struct rp_quantity q)
@@ -281,13 +287,27 @@ void rp_versus_changes_text(struct rp_buf *buf, const struct rp_versus_pair *k)
     buf->failed |= text.failed;
 }
 
+/** Four digits are enough, unless the value then seems to be the limit. */
+static void put_value(struct rp_buf *buf, struct rp_quantity value, struct rp_quantity limit)
+{
+    char text[32], bound[32];
+
+    snprintf(text, sizeof text, "%.4g", value.value);
+    snprintf(bound, sizeof bound, "%.4g", limit.value);
+    if (value.known && (value.value == limit.value || strcmp(text, bound) != 0) &&
+        fabs(value.value) < 10000)
+        rp_buf_puts(buf, text);
+    else
+        compare_text_number(buf, value);
+}
+
 void rp_versus_outcome_text(struct rp_buf *buf, const struct rp_versus_outcome *gated)
 {
-    rp_buf_puts(buf, "it is ");
-    compare_text_number(buf, gated->value);
+    put_value(buf, gated->value, gated->limit);
     if (gated->limit.known) {
-        rp_buf_puts(buf, ", the bound is ");
+        rp_buf_puts(buf, " (limit ");
         compare_text_number(buf, gated->limit);
+        rp_buf_puts(buf, ")");
     }
     if (gated->reason[0])
         rp_buf_printf(buf, "; %s", gated->reason);
@@ -351,27 +371,28 @@ static void put_times(const struct rp_page *page, struct rp_buf *buf,
 static void compare_term_put_time(const struct rp_page *page, const struct rp_versus_time *t,
                                   const char *name)
 {
+    enum { CHANGE = 42 };
     rp_autobuf line = {0};
 
-    rp_versus_ratio_text(&line, t);
+    rp_versus_change_text(&line, t);
+    if (line.len < CHANGE)
+        rp_buf_printf(&line, "%*s", (int)(CHANGE - line.len), "");
     put_times(page, &line, t);
-    rp_page_named(page, ink_of(t->verdict), 0, name, "%-9s %s  ",
-                  rp_versus_verdict_names[t->verdict], rp_buf_text(&line));
+    rp_page_named(page, ink_of(t->verdict), 0, name, "%s  ", rp_buf_text(&line));
     page->out->failed |= line.failed;
 }
 
 /* @param said a reason that was given before, or NULL */
 static void compare_term_put_kernel(const struct rp_page *page, const struct rp_versus_pair *k,
-                                    const char *said)
+                                    const char *name, const char *said)
 {
     rp_autobuf changes = {0};
 
     if (!k->before || !k->after) {
-        rp_page_named(page, RP_INK_DIM, 0, k->before ? k->before->name : k->after->name,
-                      "%-9s only %s  ", "-", k->before ? "before" : "after");
+        rp_page_named(page, RP_INK_DIM, 0, name, "only %s  ", k->before ? "before" : "after");
         return;
     }
-    compare_term_put_time(page, &k->time, k->before->name);
+    compare_term_put_time(page, &k->time, name);
     rp_versus_changes_text(&changes, k);
     if (changes.len)
         rp_page_text(page, RP_INK_DIM, 10, rp_buf_text(&changes));
@@ -380,18 +401,29 @@ static void compare_term_put_kernel(const struct rp_page *page, const struct rp_
     page->out->failed |= changes.failed;
 }
 
-static void put_kernels(const struct rp_page *page, const struct rp_versus_found *c)
+static int put_kernels(const struct rp_page *page, const struct rp_versus_found *c,
+                       struct rp_err *err)
 {
+    rp_autofree const char **names = calloc(c->kernel_count + 1, sizeof *names);
+    struct rp_short_names short_names;
     size_t hidden = 0;
 
+    if (!names)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < c->kernel_count; i++)
+        names[i] = (c->kernels[i].before ? c->kernels[i].before : c->kernels[i].after)->name;
+    if (rp_short_names_make(names, c->kernel_count, &short_names, err) < 0)
+        return -1;
     for (size_t i = 0; i < c->kernel_count; i++)
         if (rp_versus_is_shown(&c->kernels[i], i, MOST_KERNELS))
-            compare_term_put_kernel(page, &c->kernels[i], c->whole.reason);
+            compare_term_put_kernel(page, &c->kernels[i], short_names.at[i], c->whole.reason);
         else
             hidden++;
+    rp_short_names_free(&short_names);
     if (hidden)
         rp_page_line(page, RP_INK_DIM, 0, "and %zu more kernels, none faster or slower: --json",
                      hidden);
+    return 0;
 }
 
 static void put_gates(const struct rp_page *page, const struct rp_compare_report *r, size_t at)
@@ -401,9 +433,12 @@ static void put_gates(const struct rp_page *page, const struct rp_compare_report
         rp_autobuf text = {0};
 
         rp_versus_outcome_text(&text, gated);
-        rp_page_line(page, gated->passed == RP_COMPARE_PASSED ? RP_INK_GREEN : RP_INK_RED, 0,
-                     "gate %-9s %s", rp_versus_passed_names[gated->passed], r->gates[i].text);
-        rp_page_words(page, RP_INK_DIM, 15, 0, "%s", rp_buf_text(&text));
+        rp_page_words(page,
+                      gated->passed == RP_COMPARE_PASSED ? RP_INK_GREEN
+                      : gated->passed == RP_COMPARE_OPEN ? RP_INK_YELLOW
+                                                         : RP_INK_RED,
+                      0, 5, "gate %-9s %s: %s", rp_versus_passed_names[gated->passed],
+                      r->gates[i].text, rp_buf_text(&text));
         page->out->failed |= text.failed;
     }
 }
@@ -418,16 +453,24 @@ static void put_gaps(const struct rp_page *page, const struct rp_versus_found *c
     page->out->failed |= gaps.failed;
 }
 
-static void compare_term_put_comparison(const struct rp_page *page,
-                                        const struct rp_compare_report *r, size_t at)
+/** The end-to-end verdict is the first line, gates stand before the kernels that explain them. */
+static int compare_term_put_comparison(const struct rp_page *page,
+                                       const struct rp_compare_report *r, size_t at,
+                                       struct rp_err *err)
 {
     const struct rp_versus_found *c = &r->list[at];
     char level[80] = "";
 
     if (at)
         rp_page_text(page, RP_INK_PLAIN, 0, "");
+    compare_term_put_time(page, &c->whole, c->after->told.is ? "kernel B" : "all kernels");
+    if (c->whole.reason)
+        rp_page_text(page, RP_INK_DIM, 10, c->whole.reason);
+    put_gaps(page, c);
+    put_gates(page, r, at);
     if (c->after->told.is) {
-        rp_page_named(page, RP_INK_PLAIN, 0, c->after->path, "replay compare, A before, B after ");
+        rp_page_line(page, RP_INK_PLAIN, 0, "replay compare, A before, B after: %s",
+                     c->after->path);
     } else {
         put_head(page, c->before, "before");
         put_failed(page, c->before);
@@ -439,14 +482,9 @@ static void compare_term_put_comparison(const struct rp_page *page,
     if (c->whole.bounded && c->whole.level < 1)
         snprintf(level, sizeof level, ", intervals of %s %% and more",
                  rp_number_fixed(100 * c->whole.level, 1).text);
-    rp_page_line(page, RP_INK_DIM, 0, "time after / time before, margin %s %%%s",
+    rp_page_line(page, RP_INK_DIM, 0, "margin %s %%%s",
                  rp_number_fixed(100 * r->rule.margin, 2).text, level);
-    compare_term_put_time(page, &c->whole, c->after->told.is ? "kernel B" : "all kernels");
-    if (c->whole.reason)
-        rp_page_text(page, RP_INK_DIM, 10, c->whole.reason);
-    put_gaps(page, c);
-    put_kernels(page, c);
-    put_gates(page, r, at);
+    return put_kernels(page, c, err);
 }
 
 int rp_report_compare_term(const struct rp_compare_report *report, struct rp_term_style style,
@@ -455,6 +493,7 @@ int rp_report_compare_term(const struct rp_compare_report *report, struct rp_ter
     const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
 
     for (size_t i = 0; i < report->count; i++)
-        compare_term_put_comparison(&page, report, i);
+        if (compare_term_put_comparison(&page, report, i, err) < 0)
+            return -(int)RP_ENVIRONMENT;
     return rp_report_end(buf, err);
 }

@@ -438,6 +438,7 @@ enum {
     MOST_RANGES = 5,
     LEAST_GAIN = 1000, /**< of the end-to-end time, one part in so many: less is not shown */
     MOST_CAUSES = 3,   /**< of an agent's idle time */
+    BAR = 12,
 };
 
 static struct rp_unit_text time_of(const struct rp_page *page, int64_t ns)
@@ -470,15 +471,19 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
     /* The sum lacks operations without a usable time, while the chain has their assumed time. */
     rp_page_line(page, RP_INK_PLAIN, 0,
                  r->kernel_span_ns > r->kernel_time_ns
-                     ? "Kernels       %s recorded, %s the longest chain with repaired times"
-                     : "Kernels       %s in all, %s the longest chain of them",
+                     ? "Kernels       %s recorded, %s on the longest dependency chain with "
+                       "repaired times"
+                     : "Kernels       %s total; %s on the longest dependency chain",
                  time_of(page, r->kernel_time_ns).text, time_of(page, r->kernel_span_ns).text);
-    rp_page_line(page, RP_INK_PLAIN, 0, "              %s %% of the time no kernel or copy runs",
-                 percent(r->concurrency_ns[0], r->makespan_ns).text);
+    if (r->agent_count != 1) /* Of one GPU the line below says it. */
+        rp_page_line(page, RP_INK_PLAIN, 0, "GPU idle      %s %% of the time on all GPUs",
+                     percent(r->concurrency_ns[0], r->makespan_ns).text);
 }
 
 static void put_shares(const struct rp_page *page, const struct rp_dag_result *r)
 {
+    const char *names[MOST_SHARES];
+    struct rp_short_names short_names;
     struct rp_unit_span span = {0};
     struct rp_unit unit;
     size_t shown = 0;
@@ -488,22 +493,37 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
          shown++)
         rp_unit_span_add(&span, (double)r->shares[shown].path_ns);
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
-    rp_page_line(page, RP_INK_BOLD, 0, "Critical path");
     for (size_t i = 0; i < shown; i++)
-        rp_page_named(page, RP_INK_PLAIN, 2, r->shares[i].name, "%6s %%  %8s %s  ",
-                      percent(r->shares[i].path_ns, r->makespan_ns).text,
-                      rp_unit_number(unit, (double)r->shares[i].path_ns).text, unit.name);
+        names[i] = r->shares[i].name;
+    if (rp_short_names_make(names, shown, &short_names, NULL) < 0) {
+        page->out->failed = true;
+        return;
+    }
+    rp_page_line(page, RP_INK_BOLD, 0, "Critical path");
+    for (size_t i = 0; i < shown; i++) {
+        const double share = (double)r->shares[i].path_ns / (double)r->makespan_ns;
+        rp_autobuf bar = {0};
+
+        rp_page_bar(page, share, BAR, &bar);
+        rp_page_named(page, RP_INK_PLAIN, 2, page->verbose ? r->shares[i].name : short_names.at[i],
+                      "%6s %% %s %8s %s  ", percent(r->shares[i].path_ns, r->makespan_ns).text,
+                      rp_buf_text(&bar), rp_unit_number(unit, (double)r->shares[i].path_ns).text,
+                      unit.name);
+        page->out->failed |= bar.failed;
+    }
+    rp_short_names_free(&short_names);
     if (shown < r->share_count)
         rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
                      r->share_count - shown);
 }
 
-static void dag_term_put_agent(const struct rp_page *page, const struct rp_dag_result *r,
-                               const struct rp_dag_agent *a)
+/** Appends what the GPU waits for, as ": waits for launch 3.2 %, ...". */
+static void put_causes(const struct rp_dag_result *r, const struct rp_dag_agent *a,
+                       struct rp_buf *text)
 {
     bool shown[RP_DAG_PART_COUNT] = {false};
     const int64_t unrecorded_ns = a->idle_part_ns[RP_DAG_PART_UNKNOWN];
-    rp_autobuf text = {0};
+    bool any = false;
 
     shown[RP_DAG_PART_UNKNOWN] = true;
     for (size_t n = 0; n < MOST_CAUSES; n++) {
@@ -513,13 +533,34 @@ static void dag_term_put_agent(const struct rp_page *page, const struct rp_dag_r
                 most = i;
         if (shown[most] || is_nothing(a->idle_part_ns[most], r->makespan_ns))
             break;
-        shown[most] = true;
-        rp_buf_printf(&text, "%s%s %s %%", n ? ", " : ": waits for ", rp_dag_part_names[most],
+        shown[most] = any = true;
+        rp_buf_printf(text, "%s%s %s %%", n ? ", " : ": waits for ", rp_dag_part_names[most],
                       percent(a->idle_part_ns[most], r->makespan_ns).text);
     }
     if (!is_nothing(unrecorded_ns, r->makespan_ns))
-        rp_buf_printf(&text, "%s nothing recorded for %s %%", text.len ? "," : ":",
+        rp_buf_printf(text, "%s nothing recorded for %s %%", any ? "," : ":",
                       percent(unrecorded_ns, r->makespan_ns).text);
+}
+
+/* One GPU has one number: how much of the time it idles. */
+static void put_one_agent(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    rp_autobuf text = {0};
+
+    put_causes(r, &r->agents[0], &text);
+    page->out->failed |= text.failed;
+    rp_page_line(page, RP_INK_PLAIN, 0, "GPU idle      %s %% of the time%s",
+                 percent(r->makespan_ns - r->agents[0].busy_ns, r->makespan_ns).text,
+                 rp_buf_text(&text));
+}
+
+static void dag_term_put_agent(const struct rp_page *page, const struct rp_dag_result *r,
+                               const struct rp_dag_agent *a)
+{
+    rp_autobuf text = {0};
+
+    put_causes(r, a, &text);
+    page->out->failed |= text.failed;
     rp_page_line(page, RP_INK_PLAIN, 2, "%s %" PRId64 "  %s %% busy%s",
                  *a->name ? a->name : "agent", a->id, percent(a->busy_ns, r->makespan_ns).text,
                  rp_buf_text(&text));
@@ -529,6 +570,8 @@ static void put_agents(const struct rp_page *page, const struct rp_dag_result *r
 {
     size_t shown = r->agent_count < MOST_AGENTS ? r->agent_count : MOST_AGENTS;
 
+    if (r->agent_count < 2)
+        return;
     rp_page_line(page, RP_INK_BOLD, 0, "GPUs");
     for (size_t i = 0; i < shown; i++)
         dag_term_put_agent(page, r, &r->agents[i]);
@@ -565,7 +608,7 @@ static void put_limits(const struct rp_page *page, const struct rp_dag_result *r
 /* What-ifs are grouped by kernel: the line of a kernel has its doubling and its limit. */
 static void dag_term_put_what_ifs(const struct rp_page *page, const struct rp_dag_result *r)
 {
-    static const char title[] = "If a kernel were faster, end to end";
+    static const char title[] = "If a kernel were faster";
     const char *last = NULL;
     int64_t twice_ns = r->makespan_ns;
     size_t shown = 0;
@@ -580,15 +623,15 @@ static void dag_term_put_what_ifs(const struct rp_page *page, const struct rp_da
         last = w->symbol;
         if (!shown++)
             rp_page_line(page, RP_INK_BOLD, 0, "%s", title);
-        rp_page_named(page, RP_INK_PLAIN, 2, w->symbol,
-                      "twice as fast %s %%, at most %s %%: ", change(twice_ns, r->makespan_ns).text,
-                      change(w->makespan_ns, r->makespan_ns).text);
+        rp_page_line(page, RP_INK_PLAIN, 2, "%s: 2x faster %s %s %% end to end (limit %s %%)",
+                     w->symbol, page->utf8 ? "→" : "->", change(twice_ns, r->makespan_ns).text,
+                     change(w->makespan_ns, r->makespan_ns).text);
     }
     if (is_nothing(r->makespan_ns - r->unshared_queues_ns, r->makespan_ns))
         return;
     if (!shown)
         rp_page_line(page, RP_INK_BOLD, 0, "%s", title);
-    rp_page_line(page, RP_INK_PLAIN, 2, "%s %% if streams did not share hardware queues",
+    rp_page_line(page, RP_INK_PLAIN, 2, "streams without shared hardware queues: %s %% end to end",
                  change(r->unshared_queues_ns, r->makespan_ns).text);
 }
 
@@ -642,9 +685,9 @@ static void put_bounds(const struct rp_page *page, const struct rp_dag_result *r
         struct rp_number_text most = change(w->most_ns, r->makespan_ns);
         if (w->num || strcmp(least.text, most.text) == 0)
             continue;
-        rp_page_named(page, RP_INK_YELLOW, 0, w->symbol,
-                      "so that at most %s %% may be anything from %s to %s %%: ",
-                      change(w->makespan_ns, r->makespan_ns).text, most.text, least.text);
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "%s: its limit of %s %% end to end may be anything from %s to %s %%",
+                     w->symbol, change(w->makespan_ns, r->makespan_ns).text, most.text, least.text);
         return;
     }
 }
@@ -746,11 +789,14 @@ int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style
     struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
 
     put_head(&page, r);
+    if (r->agent_count == 1)
+        put_one_agent(&page, r);
     put_shares(&page, r);
     put_ranges(&page, r);
-    if (r->what_if_count)
+    if (r->what_if_count && page.verbose)
         dag_term_put_what_ifs(&page, r);
-    put_limits(&page, r);
+    if (page.verbose)
+        put_limits(&page, r);
     put_agents(&page, r);
     put_trust(&page, r);
     return rp_report_end(buf, err);

@@ -364,9 +364,8 @@ static void history_term_put_change(const struct rp_page *page, const struct rp_
 
     put_commit(&commit, r->commit);
     rp_page_line(page, c->ratio > 1 ? RP_INK_RED : RP_INK_GREEN, 12,
-                 "%s %% since result %" PRId64 ", commit %s, %s",
-                 rp_number_signed(100 * (c->ratio - 1), 2).text, r->id, rp_buf_text(&commit),
-                 r->added);
+                 "%s since result %" PRId64 ", commit %s, %s", rp_speed_change(1 / c->ratio).text,
+                 r->id, rp_buf_text(&commit), r->added);
     page->out->failed |= commit.failed;
 }
 

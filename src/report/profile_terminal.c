@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/profile.h"
@@ -13,8 +14,9 @@
 #include "trace/counter_set.h"
 
 enum {
-    LEAST_WIDTH = 70,  /**< the line about the software device is never cut */
-    MOST_KERNELS = 20, /**< shown; profile.json has them all */
+    LEAST_WIDTH = 70,  /**< the tables are that wide */
+    MOST_KERNELS = 20, /**< shown on a terminal; a pipe gets all, and profile.json has them */
+    BAR = 12,
     INDENT = 6,
 };
 
@@ -47,12 +49,17 @@ static void put_command(const struct rp_page *page, const struct rp_provenance *
     rp_page_text(page, RP_INK_BOLD, 0, rp_buf_text(&text));
 }
 
-static void put_gpu(const struct rp_page *page, size_t index, const struct rp_agent_summary *agent)
+/* A number tells GPUs apart, so a single one has none. */
+static void put_gpu(const struct rp_page *page, size_t index, size_t count,
+                    const struct rp_agent_summary *agent)
 {
     rp_autobuf text = {0};
 
-    rp_buf_printf(&text, "GPU %-9zu %s%s%s", index, agent->product, agent->product[0] ? ", " : "",
-                  agent->name);
+    if (count > 1)
+        rp_buf_printf(&text, "GPU %-9zu ", index);
+    else
+        rp_buf_puts(&text, "GPU           ");
+    rp_buf_printf(&text, "%s%s%s", agent->product, agent->product[0] ? ", " : "", agent->name);
     if (agent->compute_units)
         rp_buf_printf(&text, ", %u CUs", agent->compute_units);
     if (agent->wave_size)
@@ -74,11 +81,11 @@ static void put_device(const struct rp_page *page, const struct rp_profile_repor
     else if (software)
         rp_software_line(page, p->timing_model);
     else
-        rp_page_text(page, RP_INK_GREEN, 0,
+        rp_page_text(page, RP_INK_PLAIN, 0,
                      wall ? "HARDWARE: wall clock of the whole process"
                           : "HARDWARE: time stamped by the GPU");
     for (size_t i = 0; i < p->agent_count; i++)
-        put_gpu(page, i, &p->agents[i]);
+        put_gpu(page, i, p->agent_count, &p->agents[i]);
 }
 
 static void count_class(const struct rp_profile *p, bool internal, size_t *ret_kernels,
@@ -108,17 +115,21 @@ static void put_class_total(const struct rp_page *page, const struct rp_profile 
                  (unsigned long long)calls, calls == 1 ? "" : "es", kernels, rp_plural(kernels));
 }
 
+/* One run says nothing about how steady the times are. */
 static void put_stability(const struct rp_page *page, const struct rp_stability *s)
 {
     enum rp_ink how = s->classification == RP_UNSTABLE   ? RP_INK_RED
                       : s->classification == RP_MODERATE ? RP_INK_YELLOW
                                                          : RP_INK_PLAIN;
 
+    if (s->runs < 2 && !page->verbose)
+        return;
     rp_page_line(page, how, 0, "Stability     %s: %u run%s, CV %s %%",
                  rp_stability_class_names[s->classification], s->runs, rp_plural(s->runs),
                  percent(s->cv).text);
-    rp_page_line(page, how, 0, "              mean %s, stddev %s",
-                 time_of(page, s->mean_ms * 1e6).text, time_of(page, s->stddev_ms * 1e6).text);
+    if (page->verbose)
+        rp_page_line(page, how, 0, "              mean %s, stddev %s",
+                     time_of(page, s->mean_ms * 1e6).text, time_of(page, s->stddev_ms * 1e6).text);
 }
 
 /* Says how far the times of a sample may be off, but nothing where every wave was simulated as a
@@ -153,10 +164,29 @@ static void put_unmodelled(const struct rp_page *page, const struct rp_profile *
                      (unsigned long long)r->fast_clock_waves, (unsigned long long)r->waves);
     if (o->dispatches) {
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "Overlap       %llu launches overlap on their device, for %s:",
+                     "Overlap       %llu launches overlap for %s: each is timed as if alone",
                      (unsigned long long)o->dispatches, time_of(page, (double)o->ns).text);
-        rp_page_text(page, RP_INK_YELLOW, 0, "              each is timed as though it were alone");
     }
+}
+
+/** Where all kernels are of one class, one line says it all. */
+static void put_runtime(const struct rp_page *page, const struct rp_profile *p)
+{
+    const struct rp_unit_text all = time_of(page, (double)(p->user_ns + p->runtime_internal_ns));
+    uint64_t calls, internal_calls;
+    size_t kernels, internal;
+
+    count_class(p, false, &kernels, &calls);
+    count_class(p, true, &internal, &internal_calls);
+    if (!internal) {
+        rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s in %llu launch%s of %zu kernel%s",
+                     all.text, (unsigned long long)calls, plural_es(calls), kernels,
+                     rp_plural(kernels));
+        return;
+    }
+    rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s, all dispatches", all.text);
+    put_class_total(page, p, false);
+    put_class_total(page, p, true);
 }
 
 static void put_head(const struct rp_page *page, const struct rp_profile_report *r)
@@ -170,10 +200,7 @@ static void put_head(const struct rp_page *page, const struct rp_profile_report 
                      "Wall clock    %s, whole process; no dispatch was traced",
                      r->runs ? time_of(page, r->runtime_ms[0] * 1e6).text : "?");
     } else {
-        rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s, all dispatches",
-                     time_of(page, (double)(p->user_ns + p->runtime_internal_ns)).text);
-        put_class_total(page, p, false);
-        put_class_total(page, p, true);
+        put_runtime(page, p);
         put_simulated_timing(page, p);
         put_unmodelled(page, p);
     }
@@ -259,6 +286,13 @@ static void put_times(const struct rp_page *page, const char *label,
                  rp_unit_number(in->max, (double)k->max_ns).text, percent(k->share).text);
 }
 
+static unsigned long long blocks_of(const struct rp_kernel_summary *k, unsigned axis)
+{
+    const uint64_t block = k->block[axis] ? k->block[axis] : 1;
+
+    return (k->grid[axis] + block - 1) / block;
+}
+
 static void put_kernel(const struct rp_page *page, const struct rp_profile *p, size_t index,
                        const struct columns *in)
 {
@@ -268,9 +302,10 @@ static void put_kernel(const struct rp_page *page, const struct rp_profile *p, s
     put_times(page, label.text, k, in);
     rp_page_text(page, RP_INK_BOLD, INDENT, k->name);
     rp_page_line(page, RP_INK_PLAIN, INDENT,
-                 "grid %llu x %llu x %llu work-items, block %u x %u x %u",
-                 (unsigned long long)k->grid[0], (unsigned long long)k->grid[1],
-                 (unsigned long long)k->grid[2], k->block[0], k->block[1], k->block[2]);
+                 "grid %llu x %llu x %llu blocks of %u x %u x %u (%llu x %llu x %llu work-items)",
+                 blocks_of(k, 0), blocks_of(k, 1), blocks_of(k, 2), k->block[0], k->block[1],
+                 k->block[2], (unsigned long long)k->grid[0], (unsigned long long)k->grid[1],
+                 (unsigned long long)k->grid[2]);
     if (k->geometries > 1)
         rp_page_line(page, RP_INK_PLAIN, INDENT, "the most frequent of %u launch geometries",
                      k->geometries);
@@ -290,34 +325,112 @@ static void put_table_head(const struct rp_page *page, const char *title, const 
                  rp_unit_heading("max", in->max, 13).text, "share%");
 }
 
-static void put_kernels(const struct rp_page *page, const struct rp_profile_report *r)
+static void put_all_kernels(const struct rp_page *page, const struct rp_profile *p, size_t user,
+                            size_t runtime)
 {
-    const struct rp_profile *p = r->profile;
-    bool all_seen = !r->provenance.lost_dispatches && !r->provenance.lost_records &&
-                    !r->provenance.untraced_queues;
     const struct columns in = columns_of(page, p);
-    size_t user, runtime;
-    uint64_t calls;
 
-    count_class(p, false, &user, &calls);
-    count_class(p, true, &runtime, &calls);
     if (user)
         put_table_head(page, "Kernels of the program", &in);
-    else
-        rp_page_line(page, RP_INK_YELLOW, 0,
-                     all_seen ? "The program launched no kernel of its own."
-                              : "No kernel of the program's own was recorded.");
-    for (size_t i = 0; i < user && i < MOST_KERNELS; i++)
+    for (size_t i = 0; i < user; i++)
         put_kernel(page, p, i, &in);
-    if (user > MOST_KERNELS)
-        rp_page_line(page, RP_INK_PLAIN, INDENT, "and %zu more: profile.json has them all",
-                     user - MOST_KERNELS);
     if (runtime)
         put_table_head(page, "Kernels of the HIP runtime (its own copies and fills)", &in);
     for (size_t i = user; i < user + runtime; i++) {
         put_times(page, "", &p->kernels[i], &in);
         rp_page_text(page, RP_INK_PLAIN, INDENT, p->kernels[i].name);
     }
+}
+
+/** The program's kernels and those of the runtime share one table, so their shares are of both. */
+static double share_of_all(const struct rp_profile *p, const struct rp_kernel_summary *k)
+{
+    const uint64_t all = p->user_ns + p->runtime_internal_ns;
+
+    return all ? (double)k->total_ns / (double)all : 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct rp_kernel_summary *x = *(const struct rp_kernel_summary *const *)a;
+    const struct rp_kernel_summary *y = *(const struct rp_kernel_summary *const *)b;
+
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void put_row(const struct rp_page *page, const struct rp_profile *p,
+                    const struct rp_kernel_summary *k, const char *name, const struct columns *in)
+{
+    const double share = share_of_all(p, k);
+    rp_autobuf bar = {0}, what = {0};
+
+    rp_page_bar(page, share, BAR, &bar);
+    rp_buf_puts(&what, name);
+    if (k->runtime_internal)
+        rp_buf_puts(&what, " (HIP runtime)");
+    if (p->agent_count > 1)
+        rp_buf_printf(&what, ", GPU %u", k->agent);
+    page->out->failed |= bar.failed || what.failed;
+    rp_page_named(page, k->runtime_internal ? RP_INK_DIM : RP_INK_PLAIN, 0, rp_buf_text(&what),
+                  "%6s %s %10s %7llu %9s  ", percent(share).text, rp_buf_text(&bar),
+                  rp_unit_number(in->total, (double)k->total_ns).text, (unsigned long long)k->calls,
+                  rp_unit_number(in->mean, mean_ns(k)).text);
+}
+
+/** Writes a line for each kernel, with names as short as they can be beside each other. */
+static int put_rows(const struct rp_page *page, const struct rp_profile *p, bool all,
+                    struct rp_err *err)
+{
+    const size_t shown = all || p->kernel_count < MOST_KERNELS ? p->kernel_count : MOST_KERNELS;
+    const struct columns in = columns_of(page, p);
+    rp_autofree const struct rp_kernel_summary **order = calloc(p->kernel_count + 1, sizeof *order);
+    rp_autofree const char **names = calloc(shown + 1, sizeof *names);
+    struct rp_short_names short_names;
+
+    if (!names || !order)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < p->kernel_count; i++)
+        order[i] = &p->kernels[i];
+    qsort(order, p->kernel_count, sizeof *order, by_time);
+    for (size_t i = 0; i < shown; i++)
+        names[i] = order[i]->name;
+    if (rp_short_names_make(names, shown, &short_names, err) < 0)
+        return -1;
+    rp_buf_puts(page->out, "\n");
+    if (shown)
+        rp_page_line(page, RP_INK_DIM, 0, "%6s %-12s %s %7s %s  %s", "% time", "",
+                     rp_unit_heading("total", in.total, 10).text, "calls",
+                     rp_unit_heading("mean", in.mean, 9).text, "kernel");
+    for (size_t i = 0; i < shown; i++)
+        put_row(page, p, order[i], short_names.at[i], &in);
+    if (shown < p->kernel_count)
+        rp_page_line(page, RP_INK_DIM, INDENT, "and %zu more: profile.json has them all",
+                     p->kernel_count - shown);
+    rp_short_names_free(&short_names);
+    return 0;
+}
+
+static int put_kernels(const struct rp_page *page, const struct rp_profile_report *r, bool all,
+                       struct rp_err *err)
+{
+    const struct rp_profile *p = r->profile;
+    bool all_seen = !r->provenance.lost_dispatches && !r->provenance.lost_records &&
+                    !r->provenance.untraced_queues;
+    size_t user, runtime;
+    uint64_t calls;
+
+    count_class(p, false, &user, &calls);
+    count_class(p, true, &runtime, &calls);
+    if (!user)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     all_seen ? "The program launched no kernel of its own."
+                              : "No kernel of the program's own was recorded.");
+    if (!page->verbose)
+        return put_rows(page, p, all, err);
+    put_all_kernels(page, p, user, runtime);
+    return 0;
 }
 
 static void put_repeat_kernels(const struct rp_page *page, const struct rp_profile_report *r)
@@ -370,7 +483,7 @@ static void put_warnings(const struct rp_page *page, const struct rp_profile_rep
         {from->lost_records, "records the tracer could not write"},
         {from->lost_dispatches, "dispatches without an end, or without times"},
         {from->untraced_queues, "processes with a queue that could not be traced"},
-        {mended, "GPUs whose tracer reports half of the VGPRs (mended)"},
+        {mended, "GPUs whose tracer reports half of the VGPRs (fixed)"},
         {(unsigned long long)from->exit_status, "exit status of the program"},
     };
 
@@ -423,8 +536,7 @@ static void put_differences(const struct rp_page *page, const struct rp_profile_
     if (!d || (!d->count && !d->failed))
         return;
     rp_page_line(page, RP_INK_YELLOW, 0,
-                 "warning: the runs launch different work, which their "
-                 "spread is of, too");
+                 "warning: the runs launch different work; their spread includes that");
     for (size_t i = 0; i < d->count && i < MOST_KERNELS; i++)
         put_counts(page, d->list[i].name, d->list[i].calls, r->runs, d->list[i].geometry);
     if (d->count > MOST_KERNELS)
@@ -437,18 +549,17 @@ static void put_differences(const struct rp_page *page, const struct rp_profile_
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err)
 {
-    struct rp_page page = rp_page_of(buf, style, 0);
+    const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
 
-    if (page.width < LEAST_WIDTH)
-        page.width = LEAST_WIDTH;
     put_head(&page, report);
     put_warnings(&page, report); /* Warnings come before the numbers that they are about. */
     if (report->measurement == RP_MEASURED_DISPATCHES) {
         put_launches(&page, &report->profile->launches);
         put_differences(&page, report);
     }
-    if (report->measurement == RP_MEASURED_DISPATCHES)
-        put_kernels(&page, report);
+    if (report->measurement == RP_MEASURED_DISPATCHES &&
+        put_kernels(&page, report, !style.width, err) < 0)
+        return -(int)RP_ENVIRONMENT;
     put_repeat_kernels(&page, report);
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the report") : 0;
 }

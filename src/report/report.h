@@ -90,12 +90,14 @@ int rp_report_profile_json(const struct rp_profile_report *report, struct rp_buf
                            struct rp_err *err);
 
 struct rp_term_style {
-    bool colour;    /**< ANSI colours */
-    unsigned width; /**< columns of the terminal; 0 = 80. At least 60 are used */
-    bool utf8;      /**< may be more than ASCII: "µs" */
+    bool colour; /**< ANSI colours */
+    unsigned
+        width; /**< columns of the terminal, at least 60 are used; 0: no terminal, nothing wraps */
+    bool utf8; /**< may be more than ASCII: "µs" */
+    bool verbose; /**< all that is known, not only what matters first */
 };
 
-/** Writes the table for people. Names are made printable and cut to fit. It fails as
+/** Writes the table for people. Names are made printable and shortened. It fails as
  * rp_report_profile_json does. */
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err);
@@ -240,8 +242,9 @@ int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf,
 
 /* The forms of a comparison for people share these. */
 
-/** Writes "1.0312 (1.0251 to 1.0373)", or "?" without a ratio. */
-void rp_versus_ratio_text(struct rp_buf *buf, const struct rp_versus_time *t);
+/** Writes "1.11x faster (1.10x to 1.12x faster)", or the verdict where it is neither faster nor
+ * slower: "undecided (1.02x slower to 1.01x faster)". */
+void rp_versus_change_text(struct rp_buf *buf, const struct rp_versus_time *t);
 /** Writes runs without a time, and what differs: "vgprs 32 -> 40, block 64x1x1 -> 128x1x1". It
  * writes nothing if nothing differs. */
 void rp_versus_changes_text(struct rp_buf *buf, const struct rp_versus_pair *k);
@@ -297,7 +300,8 @@ void rp_by_name(const char *const *names, unsigned count, unsigned *ret_order);
 /** Reports whether everything fit into memory. */
 int rp_report_end(const struct rp_buf *buf, struct rp_err *err);
 
-/* A report for people, line by line: cut to the width, coloured or not. */
+/* A report for people, line by line: wrapped at the width, coloured or not. Colours mean something:
+ * red is worse or wrong, green better, yellow asks for care. */
 
 enum rp_ink { RP_INK_PLAIN, RP_INK_BOLD, RP_INK_DIM, RP_INK_RED, RP_INK_YELLOW, RP_INK_GREEN };
 
@@ -307,22 +311,19 @@ struct rp_page {
     bool colour;
     unsigned width; /**< columns */
     bool utf8;      /**< units may be more than ASCII */
+    bool verbose;   /**< as in rp_term_style */
 };
 
-/** Writes one line, cut in its middle if it is wider than the page. */
+/** Writes one line, wrapped between words if it is wider than the page. */
 void rp_page_text(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *text);
 void rp_page_line(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *fmt,
                   ...) __attribute__((format(printf, 4, 5)));
 
-/** Makes a page of tables, no narrower than @p least_width. Without a terminal it has 80 columns.
- */
+/** Makes a page of tables, no narrower than @p least_width. Nothing is cut: on a terminal lines are
+ * wrapped, elsewhere they are as long as they are. */
 struct rp_page rp_page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width);
 
-/**
- * Makes a page of sentences, names and paths, of which nothing may be lost: lines are not cut but
- * broken between words. Without a terminal (a style without a width) lines are not broken, for
- * programs that read them line by line.
- */
+/** Makes a page of sentences, which may be narrower. */
 struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style);
 
 /**
@@ -336,10 +337,21 @@ void rp_page_words(const struct rp_page *page, enum rp_ink ink, unsigned indent,
  * @param model "fast", "detailed", "off"; NULL: not known */
 void rp_software_line(const struct rp_page *page, const char *model);
 
-/** Writes a line that ends with a name: numbers first, as @p fmt says, and then as much of @p name
- * as fits. */
+/** Writes a line that ends with a name: numbers first, as @p fmt says. On a terminal a name that is
+ * too long for the rest of the line is on the next one. */
 void rp_page_named(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *name,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/** Appends a bar of so many cells, of which the share is filled, with spaces behind it. */
+void rp_page_bar(const struct rp_page *page, double share, unsigned cells, struct rp_buf *to);
+
+/** Writes the last line of a report: what to do next, as a command that can be pasted.
+ * @param words  with a NULL behind them; the first is "rocm-perf" */
+void rp_page_next(const struct rp_page *page, const char *const *words);
+
+/** Appends a word for a shell, in quotes where it needs them. Text that a terminal obeys is written
+ * as $'...'. */
+void rp_shell_word(struct rp_buf *to, const char *word);
 
 /** Appends text for an element or an attribute in double quotes: valid UTF-8 on one line.
  * Characters that XML cannot hold, and those that would turn the writing direction, become '?'. */

@@ -87,12 +87,6 @@ void rp_text_printable(struct rp_buf *buf, const char *text, unsigned max_cells)
     put_cut(buf, text, max_cells, max_cells > CUT_CELLS ? (max_cells - CUT_CELLS) / 3 : 0);
 }
 
-/** Does the same, but replaces the end, for a name at the end of a line. */
-static void text_printable_head(struct rp_buf *buf, const char *text, unsigned max_cells)
-{
-    put_cut(buf, text, max_cells, 0);
-}
-
 struct rp_json_writer rp_report_json(struct rp_buf *buf)
 {
     struct rp_json_writer json = {.out = buf, .indent = 2, .levels = 1};
@@ -154,23 +148,74 @@ static void page_ink(const struct rp_page *page, enum rp_ink ink)
         rp_buf_puts(page->out, codes[ink]);
 }
 
-void rp_page_text(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *text)
-{
-    rp_buf_printf(page->out, "%*s", (int)indent, "");
-    if (how != RP_INK_PLAIN)
-        page_ink(page, how);
-    rp_text_printable(page->out, text, page->width - indent);
-    if (how != RP_INK_PLAIN)
-        page_ink(page, RP_INK_PLAIN);
-    rp_buf_puts(page->out, "\n");
-}
-
 /* Formats the text of a line, before it is made printable. */
 static void format(const struct rp_page *page, struct rp_buf *text, const char *fmt, va_list ap)
 {
     rp_buf_vprintf(text, fmt, ap);
     if (text->failed)
         page->out->failed = true;
+}
+
+static struct rp_page page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width)
+{
+    enum { NO_WIDTH = 1 << 30 };
+    const unsigned width = style.width ? style.width : NO_WIDTH;
+
+    return (struct rp_page){.out = out,
+                            .colour = style.colour,
+                            .utf8 = style.utf8,
+                            .verbose = style.verbose,
+                            .width = width < least_width ? least_width : width};
+}
+
+struct rp_page rp_page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width)
+{
+    return page_of(out, style, least_width);
+}
+
+struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style)
+{
+    enum { LEAST_WIDTH = 40 };
+
+    return page_of(out, style, LEAST_WIDTH);
+}
+
+/** Writes words without newlines.
+ * @return by how much the next line is indented */
+static unsigned put_words(const struct rp_page *page, enum rp_ink how, unsigned indent,
+                          unsigned next, const char *text)
+{
+    do {
+        /* Spaces at the beginning of a line are columns of a table, and stay. */
+        const size_t blanks = strspn(text, " ");
+        const size_t room = page->width > indent + blanks ? page->width - indent - blanks : 1;
+        size_t bytes = blanks + text_words(text + blanks, room);
+
+        rp_buf_printf(page->out, "%*s", (int)indent, "");
+        if (how != RP_INK_PLAIN && bytes)
+            page_ink(page, how);
+        rp_buf_add(page->out, text, bytes);
+        if (how != RP_INK_PLAIN && bytes)
+            page_ink(page, RP_INK_PLAIN);
+        rp_buf_puts(page->out, "\n");
+        text += bytes;
+        text += strspn(text, " ");
+        indent = next;
+    } while (*text);
+    return next;
+}
+
+enum { HANG = 2 }; /**< columns by which further lines of a table's row are indented */
+
+void rp_page_text(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *text)
+{
+    rp_autobuf clean = {0};
+
+    rp_text_printable(&clean, text, UINT_MAX);
+    page->out->failed |= clean.failed;
+    put_words(page, how, indent,
+              indent + (unsigned)strspn(rp_buf_text(&clean), " ") % (page->width / 2) + HANG,
+              rp_buf_text(&clean));
 }
 
 void rp_page_line(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *fmt,
@@ -188,65 +233,85 @@ void rp_page_line(const struct rp_page *page, enum rp_ink how, unsigned indent, 
 void rp_page_named(const struct rp_page *page, enum rp_ink how, unsigned indent, const char *name,
                    const char *fmt, ...)
 {
-    rp_autobuf text = {0}, line = {0};
+    enum { NAME_INDENT = 6 };
+    rp_autobuf text = {0};
     va_list ap;
 
     va_start(ap, fmt);
     format(page, &text, fmt, ap);
     va_end(ap);
-    rp_text_printable(&line, rp_buf_text(&text), page->width - indent);
-    size_t used = rp_text_cells(rp_buf_text(&line)), room = page->width - indent;
-    text_printable_head(&line, name, used < room ? (unsigned)(room - used) : 0);
-    if (line.failed)
-        page->out->failed = true;
-    rp_page_text(page, how, indent, rp_buf_text(&line));
+    if (indent + rp_text_cells(rp_buf_text(&text)) + rp_text_cells(name) <= page->width) {
+        rp_buf_puts(&text, name);
+        rp_page_text(page, how, indent, rp_buf_text(&text));
+    } else {
+        rp_page_text(page, how, indent, rp_buf_text(&text));
+        rp_page_text(page, how, indent + NAME_INDENT, name);
+    }
+    page->out->failed |= text.failed;
 }
 
-static struct rp_page page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width,
-                              unsigned usual_width)
+void rp_page_bar(const struct rp_page *page, double share, unsigned cells, struct rp_buf *to)
 {
-    const unsigned width = style.width ? style.width : usual_width;
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const double filled = share > 0 ? fmin(share, 1) * cells : 0;
+    const unsigned parts = (unsigned)lround(filled * (page->utf8 ? 8 : 1));
+    const unsigned full = page->utf8 ? parts / 8 : parts, rest = page->utf8 ? parts % 8 : 0;
 
-    return (struct rp_page){.out = out,
-                            .colour = style.colour,
-                            .utf8 = style.utf8,
-                            .width = width < least_width ? least_width : width};
+    for (unsigned i = 0; i < full; i++)
+        rp_buf_puts(to, page->utf8 ? "█" : "#");
+    rp_buf_puts(to, eighths[rest]);
+    rp_buf_printf(to, "%*s", (int)(cells - full - (rest > 0)), "");
 }
 
-struct rp_page rp_page_of(struct rp_buf *out, struct rp_term_style style, unsigned least_width)
+/** Says whether a shell takes the word as it is. */
+static bool is_plain_word(const char *word)
 {
-    enum { USUAL_WIDTH = 80 };
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./:,=@%+";
 
-    return page_of(out, style, least_width, USUAL_WIDTH);
+    return *word && strspn(word, plain) == strlen(word);
 }
 
-struct rp_page rp_page_of_words(struct rp_buf *out, struct rp_term_style style)
+void rp_shell_word(struct rp_buf *to, const char *word)
 {
-    enum { LEAST_WIDTH = 40, NO_WIDTH = 1 << 30 };
+    rp_autobuf clean = {0};
+    bool odd;
 
-    return page_of(out, style, LEAST_WIDTH, NO_WIDTH);
+    rp_escape(&clean, word);
+    odd = strcmp(rp_buf_text(&clean), word) != 0;
+    if (is_plain_word(word)) {
+        rp_buf_puts(to, word);
+        return;
+    }
+    rp_buf_puts(to, odd ? "$'" : "'");
+    for (; *word; word++) {
+        const unsigned char c = (unsigned char)*word;
+
+        if (odd && (c < ' ' || c > '~'))
+            rp_buf_printf(to, "\\x%02x", c);
+        else if (odd && (c == '\'' || c == '\\'))
+            rp_buf_printf(to, "\\%c", c);
+        else if (c == '\'')
+            rp_buf_puts(to, "'\\''");
+        else
+            rp_buf_add(to, word, 1);
+    }
+    rp_buf_puts(to, "'");
+    to->failed |= clean.failed;
 }
 
-/** Writes words without newlines.
- * @return by how much the next line is indented */
-static unsigned put_words(const struct rp_page *page, enum rp_ink how, unsigned indent,
-                          unsigned next, const char *text)
+void rp_page_next(const struct rp_page *page, const char *const *words)
 {
-    do {
-        size_t bytes = text_words(text, page->width - indent);
+    rp_autobuf text = {0};
 
-        rp_buf_printf(page->out, "%*s", (int)indent, "");
-        if (how != RP_INK_PLAIN && bytes)
-            page_ink(page, how);
-        rp_buf_add(page->out, text, bytes);
-        if (how != RP_INK_PLAIN && bytes)
-            page_ink(page, RP_INK_PLAIN);
-        rp_buf_puts(page->out, "\n");
-        text += bytes;
-        text += strspn(text, " ");
-        indent = next;
-    } while (*text);
-    return next;
+    rp_buf_puts(&text, "Next:");
+    for (; *words; words++) {
+        rp_buf_puts(&text, " ");
+        rp_shell_word(&text, *words);
+    }
+    page->out->failed |= text.failed;
+    /* It is not wrapped: a line that is pasted must be one. */
+    rp_buf_printf(page->out, "%s\n", rp_buf_text(&text));
 }
 
 void rp_page_words(const struct rp_page *page, enum rp_ink how, unsigned indent, unsigned hang,

@@ -306,7 +306,8 @@ static struct rp_unit_text peak(const struct rp_page *page, struct rp_quantity g
     return gflops.known ? rp_unit_one(RP_UNIT_FLOPS, gflops.value * GIGA, page->utf8) : unknown;
 }
 
-static void put_device(const struct rp_page *page, const struct rp_roofline_device *d)
+/* @param alone  a single GPU needs no number */
+static void put_device(const struct rp_page *page, const struct rp_roofline_device *d, bool alone)
 {
     static const enum rp_level levels[] = {RP_LEVEL_HBM, RP_LEVEL_L2, RP_LEVEL_L1, RP_LEVEL_LDS};
     const struct rp_ceilings *c = &d->ceilings;
@@ -316,15 +317,19 @@ static void put_device(const struct rp_page *page, const struct rp_roofline_devi
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         see(&bytes, c->gbps[levels[i]], GIGA);
     rate = rp_unit_of(RP_UNIT_RATE, bytes, page->utf8);
-    rp_page_line(page, RP_INK_BOLD, 0, "GPU %" PRId64 "  %s%s%s", d->id,
-                 d->arch[0] ? d->arch : "unknown", d->product ? "  " : "",
-                 d->product ? d->product : "");
-    rp_page_line(page, RP_INK_PLAIN, 2, "at most  HBM %s, L2 %s, L1 %s, LDS %s %s",
+    if (alone)
+        rp_page_line(page, RP_INK_BOLD, 0, "%s%s%s", d->product ? d->product : "",
+                     d->product ? ", " : "", d->arch[0] ? d->arch : "unknown GPU");
+    else
+        rp_page_line(page, RP_INK_BOLD, 0, "GPU %" PRId64 "  %s%s%s", d->id,
+                     d->arch[0] ? d->arch : "unknown", d->product ? "  " : "",
+                     d->product ? d->product : "");
+    rp_page_line(page, RP_INK_PLAIN, 2, "Peak: HBM %s, L2 %s, L1 %s, LDS %s %s",
                  in_unit(rate, c->gbps[RP_LEVEL_HBM], GIGA).text,
                  in_unit(rate, c->gbps[RP_LEVEL_L2], GIGA).text,
                  in_unit(rate, c->gbps[RP_LEVEL_L1], GIGA).text,
                  in_unit(rate, c->gbps[RP_LEVEL_LDS], GIGA).text, rate.name);
-    rp_page_line(page, RP_INK_PLAIN, 2, "         vector FP32 %s, matrix FP16 %s",
+    rp_page_line(page, RP_INK_PLAIN, 2, "      vector FP32 %s, matrix FP16 %s",
                  peak(page, c->gflops[RP_FLOP_VALU_F32]).text,
                  peak(page, c->gflops[RP_FLOP_MFMA_F16]).text);
 }
@@ -383,24 +388,9 @@ static void put_kernels(const struct rp_page *page, const struct rp_roofline *r,
     }
 }
 
-/* Notes are sentences, so they are broken between words. */
 static void put_note(const struct rp_page *page, const char *note)
 {
-    size_t most = page->width - 6;
-    const char *mark = "Note: ";
-
-    while (*note) {
-        size_t len = strlen(note), cut = len;
-
-        if (len > most) {
-            for (cut = most; cut > 0 && note[cut] != ' '; cut--)
-                ;
-            cut = cut ? cut : most;
-        }
-        rp_page_line(page, RP_INK_YELLOW, 0, "%s%.*s", mark, (int)cut, note);
-        note += cut + strspn(note + cut, " ");
-        mark = "      ";
-    }
+    rp_page_words(page, RP_INK_YELLOW, 0, 6, "Note: %s", note);
 }
 
 int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style style,
@@ -418,10 +408,10 @@ int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style st
         return rp_report_end(buf, err);
     }
     for (size_t i = 0; i < r->device_count; i++)
-        put_device(&page, &r->devices[i]);
+        put_device(&page, &r->devices[i], r->device_count == 1);
     rp_page_line(&page, RP_INK_BOLD, 4, "%s %10s %s %s  %s", rp_unit_heading("", in.time, 12).text,
                  "FLOP/byte", rp_unit_heading("", in.flops, 11).text,
-                 rp_unit_heading("HBM", in.bytes, 9).text, "bound, and how near");
+                 rp_unit_heading("HBM", in.bytes, 9).text, "limiter, % of peak");
     put_kernels(&page, r, shown, &in);
     if (shown < r->kernel_count)
         rp_page_line(&page, RP_INK_DIM, 2, "and %zu more: -o DIR writes roofline.json",
@@ -746,13 +736,15 @@ static void analysis_term_put_kernel(const struct rp_page *page,
                                      const struct rp_bottleneck_kernel *k)
 {
     rp_page_text(page, RP_INK_PLAIN, 2, k->name);
-    rp_page_line(page, RP_INK_PLAIN, 4, "%7s %9s %9s %9s  %s",
+    rp_page_line(page, RP_INK_PLAIN, 4, "%9s %10s %12s %10s  %s",
                  bottleneck_report_number(k->weight, 100, 1).text,
                  bottleneck_report_number(k->headroom, 100, 1).text,
                  bottleneck_report_number(k->end_to_end_bound, 1, 3).text,
                  bottleneck_report_number(k->free_bound, 1, 3).text, rp_bottleneck_names[k->label]);
-    put_reasons(page, k);
-    put_occupancy(page, &k->residency);
+    if (page->verbose) {
+        put_reasons(page, k);
+        put_occupancy(page, &k->residency);
+    }
     analysis_term_put_traced(page, &k->traced);
 }
 
@@ -766,10 +758,11 @@ static bool is_nothing(const struct rp_bottleneck_kernel *k)
 
 static void put_ranking(const struct rp_page *page, const struct rp_bottlenecks *b, size_t shown)
 {
-    rp_page_line(page, RP_INK_BOLD, 0, "What to look at first (rules %s)", rp_rules_version());
-    rp_page_line(page, RP_INK_BOLD, 4, "%7s %9s %9s %9s  %s",
-                 b->basis == RP_RANK_CRITICAL_PATH ? "% path" : "% time", "% to gain", "speed-up",
-                 "if free", "what limits it");
+    rp_page_line(page, RP_INK_BOLD, 0, "Kernels by what there is to gain (rules %s)",
+                 rp_rules_version());
+    rp_page_line(page, RP_INK_BOLD, 4, "%9s %10s %12s %10s  %s",
+                 b->basis == RP_RANK_CRITICAL_PATH ? "% of path" : "% of time", "headroom %",
+                 "max speed-up", "if removed", "bottleneck");
     for (size_t i = 0; i < shown; i++)
         analysis_term_put_kernel(page, &b->kernels[i]);
 }
@@ -793,7 +786,7 @@ static void analysis_term_put_statistics(const struct rp_page *page,
 
 static void put_statistics_head(const struct rp_page *page, const struct rp_bottlenecks *b)
 {
-    rp_page_line(page, RP_INK_BOLD, 0, "Kernel statistics: %s ms in all",
+    rp_page_line(page, RP_INK_BOLD, 0, "Kernel statistics: %s ms total",
                  bottleneck_report_number(b->total_ns, 1e-6, 3).text);
     rp_page_line(page, RP_INK_DIM, 0,
                  "Sums alone: no timeline, so no critical path, gaps or slack");

@@ -52,6 +52,11 @@ struct names {
 
 /* --- reading -------------------------------------------------------------------------------- */
 
+static bool same(struct span a, struct span b)
+{
+    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
 static bool begins(struct span text, size_t at, const char *word)
 {
     const size_t length = strlen(word);
@@ -129,6 +134,10 @@ static size_t read_component(struct span text, size_t at, struct component *ret)
     if (!end)
         return 0;
     *ret = (struct component){.word = {text.at + at, end - at}};
+    if (same(ret->word, (struct span){"decltype", strlen("decltype")}) && begins(text, end, "(")) {
+        end = behind_bracket(text, end);
+        return end;
+    }
     while (end < text.length && text.at[end] == '[') { /* [abi:cxx11] */
         end = behind_bracket(text, end);
         if (!end)
@@ -164,7 +173,7 @@ static bool read_rest(struct name *name, size_t at)
     if (begins(*text, at, clone) && behind_bracket(*text, at + 1))
         at = behind_bracket(*text, at + 1);
     name->behind = (struct span){text->at + at, text->length - at};
-    return true;
+    return at == text->length || begins(*text, at, " [");
 }
 
 /** Reads a name, in a type without a return type and parameters. Where a space follows a component,
@@ -228,11 +237,6 @@ static size_t split(struct span arguments, struct span ret[MOST_ARGUMENTS])
 
 static int shorten(const struct span *texts, size_t count, bool types, unsigned depth,
                    struct rp_buf *ret);
-
-static bool same(struct span a, struct span b)
-{
-    return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
-}
 
 static void put(struct rp_buf *to, struct span text)
 {

@@ -434,13 +434,13 @@ static void thread_trace_term_put_mix(const struct rp_page *page, const struct r
 {
     uint64_t all = t->sums.latency_cycles + t->sums.idle_cycles;
 
-    rp_page_line(page, RP_INK_BOLD, 2, "%-8s %14s %8s %8s %8s", "kind", "executed", "% of it",
+    rp_page_line(page, RP_INK_BOLD, 2, "%-8s %14s %9s %8s %8s", "kind", "executed", "% of all",
                  "% time", "% stall");
     for (unsigned k = 0; k < RP_ATT_KIND_COUNT; k++) {
         const struct rp_att_sums *s = &t->by_kind[k];
 
         if (s->executed)
-            rp_page_line(page, RP_INK_PLAIN, 2, "%-8s %14" PRIu64 " %8s %8s %8s",
+            rp_page_line(page, RP_INK_PLAIN, 2, "%-8s %14" PRIu64 " %9s %8s %8s",
                          rp_att_kind_names[k], s->executed,
                          percent(s->executed, t->sums.executed).text,
                          percent(s->latency_cycles + s->idle_cycles, all).text,
@@ -448,17 +448,17 @@ static void thread_trace_term_put_mix(const struct rp_page *page, const struct r
     }
 }
 
-/* Puts as many on a line as fit, most cycles first. */
+/* The reasons follow, most cycles first. */
 static void put_reasons(const struct rp_page *page, const struct rp_thread_trace *t)
 {
     uint64_t all = t->sums.latency_cycles + t->sums.idle_cycles;
     rp_autobuf text = {0};
     bool shown[RP_ATT_REASON_COUNT] = {0};
 
-    rp_buf_printf(&text, "stalled %s %%:", percent(t->sums.stall_cycles, all).text);
+    if (!t->sums.stall_cycles)
+        return;
     for (;;) {
         unsigned best = RP_ATT_REASON_COUNT;
-        const char *name;
 
         for (unsigned r = 0; r < RP_ATT_REASON_COUNT; r++)
             if (!shown[r] && t->waited_cycles[r] &&
@@ -467,16 +467,12 @@ static void put_reasons(const struct rp_page *page, const struct rp_thread_trace
         if (best == RP_ATT_REASON_COUNT)
             break;
         shown[best] = true;
-        name = rp_att_reason_names[best];
-        if (text.len + strlen(name) + 12 > page->width) {
-            rp_page_text(page, RP_INK_PLAIN, 2, rp_buf_text(&text));
-            text.len = 0;
-            rp_buf_puts(&text, "   ");
-        }
-        rp_buf_printf(&text, " %s %s %%", name, percent(t->waited_cycles[best], all).text);
+        rp_buf_printf(&text, "%s%s %s %%", text.len ? ", " : " (", rp_att_reason_names[best],
+                      percent(t->waited_cycles[best], all).text);
     }
-    if (t->sums.stall_cycles)
-        rp_page_text(page, RP_INK_PLAIN, 2, rp_buf_text(&text));
+    page->out->failed |= text.failed;
+    rp_page_words(page, RP_INK_PLAIN, 2, 4, "stalled %s %% of wave cycles%s%s",
+                  percent(t->sums.stall_cycles, all).text, rp_buf_text(&text), text.len ? ")" : "");
 }
 
 static void thread_trace_term_put_latencies(const struct rp_page *page,
@@ -510,16 +506,32 @@ static int compare_weights(const void *a, const void *b)
     return l < r ? -1 : l > r;
 }
 
-/* "a.py:3 -> b.py:9" is inlined into b.py. The innermost place is shown, without its folders. */
-static const char *place(const char *source)
+/** Appends a file and line without its folders. */
+static void put_file(struct rp_buf *to, const char *begin, const char *end)
 {
-    size_t end = strcspn(source, " ");
-    const char *name = source;
+    for (const char *at = begin; at < end; at++)
+        if (*at == '/')
+            begin = at + 1;
+    rp_buf_add(to, begin, (size_t)(end - begin));
+}
 
-    for (size_t i = 0; i < end; i++)
-        if (source[i] == '/')
-            name = source + i + 1;
-    return name;
+/* "a.h:3 -> b.hip:9" is inlined into b.hip, which is what the user wrote: "b.hip:9 (a.h:3)". */
+static void put_place(struct rp_buf *to, const char *source)
+{
+    static const char arrow[] = " -> ";
+    const char *first = strstr(source, arrow), *last = source;
+
+    if (!*source)
+        return;
+    for (const char *at = source; (at = strstr(at, arrow)) != NULL;)
+        last = at += sizeof arrow - 1;
+    rp_buf_puts(to, "  ; ");
+    put_file(to, last, last + strlen(last));
+    if (!first)
+        return;
+    rp_buf_puts(to, " (");
+    put_file(to, source, first);
+    rp_buf_puts(to, ")");
 }
 
 static int put_hot(const struct rp_page *page, const struct rp_thread_trace *t)
@@ -538,10 +550,12 @@ static int put_hot(const struct rp_page *page, const struct rp_thread_trace *t)
         if (i == 0)
             rp_page_line(page, RP_INK_BOLD, 2, "%8s %12s  %s", "% time",
                          t->sampled ? "samples" : "executed", "instruction");
-        rp_page_line(page, RP_INK_PLAIN, 2, "%8s %12" PRIu64 "  %s%s%s",
-                     percent(weight(hot[i]), all).text,
-                     t->sampled ? weight(hot[i]) : hot[i]->sums.executed, hot[i]->isa,
-                     hot[i]->source[0] ? "  ; " : "", place(hot[i]->source));
+        rp_autobuf where = {0};
+        put_place(&where, hot[i]->source);
+        page->out->failed |= where.failed;
+        rp_page_line(
+            page, RP_INK_PLAIN, 2, "%8s %12" PRIu64 "  %s%s", percent(weight(hot[i]), all).text,
+            t->sampled ? weight(hot[i]) : hot[i]->sums.executed, hot[i]->isa, rp_buf_text(&where));
     }
     return 0;
 }
@@ -581,11 +595,11 @@ static void thread_trace_term_put_occupancy(const struct rp_page *page,
     if (!rp_thread_trace_occupancy(t, &waves))
         return;
     if (peak)
-        rp_page_line(page, RP_INK_PLAIN, 2, "waves on a busy SIMD: %s, at most %" PRIu32 "%s",
+        rp_page_line(page, RP_INK_PLAIN, 2, "average waves per busy SIMD %s (max %" PRIu32 ")%s",
                      rp_number_fixed(waves, 2).text, peak,
-                     t->engines_of_kernel ? "" : " (of all kernels)");
+                     t->engines_of_kernel ? "" : ", of all kernels");
     else
-        rp_page_line(page, RP_INK_PLAIN, 2, "waves on a busy SIMD: %s",
+        rp_page_line(page, RP_INK_PLAIN, 2, "average waves per busy SIMD %s",
                      rp_number_fixed(waves, 2).text);
 }
 
@@ -615,7 +629,7 @@ static int thread_trace_term_put_trace(const struct rp_page *page, const struct 
     if (t->wave_count && t->wave_count >= t->listed_waves + t->lost_waves &&
         t->issue.simd_busy_cycles)
         rp_page_line(
-            page, RP_INK_PLAIN, 2, "instructions a cycle: %s on a busy SIMD",
+            page, RP_INK_PLAIN, 2, "instructions per cycle of a busy SIMD %s",
             rp_number_fixed((double)t->sums.executed / (double)t->issue.simd_busy_cycles, 3).text);
     if (t->sums_known) {
         thread_trace_term_put_mix(page, t);

@@ -1,2 +1,2 @@
 # What was right before other cases of their kind were fixed.
-rocm-perf analyze --arch gfx942 "$SOURCE/tests/data/cases/base"
+rocm-perf analyze -v --arch gfx942 "$SOURCE/tests/data/cases/base"

@@ -5,4 +5,4 @@
     echo 0,0,k,64,64,0,0,32,0,16,1000,2000,100,10000000,5,99.5,40,50,7,100,7
     echo 1,0,k,64,64,0,0,32,0,16,3000,4000,100,10000000,5,98.5,60,70,7,100,7
 } >pmc_perf.csv
-rocm-perf analyze --arch gfx942 pmc_perf.csv | sed -n '/^Counters/,$p'
+rocm-perf analyze -v --arch gfx942 pmc_perf.csv | sed -n '/^Counters/,$p'

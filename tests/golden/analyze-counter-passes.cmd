@@ -1,7 +1,7 @@
 # exit 0
 data="$SOURCE/tests/data/passes"
 table() { # PATH ...: numbers alone
-    rocm-perf analyze --arch gfx942 "$@" | sed -n -e '/^ *us /,/^ *\[all/p' -e '/^Counters/,$p'
+    rocm-perf analyze -v --arch gfx942 "$@" | sed -n -e '/^ *us /,/^ *\[all/p' -e '/^Counters/,$p' | grep -v '^Next'
 }
 echo "passes of ranks: a folder"
 table "$data/ranks"
@@ -36,7 +36,7 @@ done
 rm -r gpus/pmc_* && rocm-perf analyze --arch gfx942 --roofline gpus 2>&1 | grep -o -m 2 -e '"calls": [0-9]*' -e '"time_ns": [0-9.]*'
 echo "passes of other work"
 table "$data/contradicting"
-rocm-perf analyze --arch gfx942 "$data/contradicting" | grep -A 1 -e 'SQ_WAVES of k' -e 'waves counted'
+rocm-perf analyze -v --arch gfx942 "$data/contradicting" | grep -A 1 -e 'SQ_WAVES of k' -e 'waves counted'
 echo "only one of three dispatches is in both"
 mkdir -p partly/pmc_1 partly/pmc_2
 long='Dispatch_Id,Agent_Id,Kernel_Name,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp'
@@ -50,7 +50,7 @@ table "$data/registers"
 table "$data/registers" >one
 table "$data"/registers/*/*.csv | diff one -
 echo "a trace above the passes"
-rocm-perf analyze --arch gfx942 "$data/trace_above" 2>&1 | grep -e '^Kernels' -e 'passes that'
+rocm-perf analyze -v --arch gfx942 "$data/trace_above" 2>&1 | grep -e '^Kernels' -e 'passes that'
 table "$data/trace_above"
 echo "counters above a pass, and above what is none"
 mkdir above && cp -r "$data/trace_above/pmc_2" above && cp "$data/trace_above/pmc_1/host/21_counter_collection.csv" above
@@ -74,14 +74,14 @@ for rank in range(2):
             copy.execute(f"UPDATE \"rocpd_info_pmc_{end}\" SET name = name || '_2'")
         copy.commit()
 PY
-rocm-perf analyze pass?_rank?.db | sed -n '/^Counters/,/^  k_dynlds/p'
+rocm-perf analyze -v pass?_rank?.db | sed -n '/^Counters/,/^  k_dynlds/p'
 echo "databases of two passes that counted the same, by their folders"
 mkdir -p same/pmc_1 same/pmc_2 && cp pass0_rank0.db same/pmc_1 && cp pass0_rank1.db same/pmc_2
-rocm-perf analyze same 2>/dev/null | sed -n '/^Counters/,/^  k_dynlds/p' | grep -e dispatches -e SQ_WAVES
-rocm-perf analyze same/pmc_1 same/pmc_2 2>/dev/null | sed -n '/^Counters/,/^  k_dynlds/p' | grep -e dispatches -e SQ_WAVES
+rocm-perf analyze -v same 2>/dev/null | sed -n '/^Counters/,/^  k_dynlds/p' | grep -e dispatches -e SQ_WAVES
+rocm-perf analyze -v same/pmc_1 same/pmc_2 2>/dev/null | sed -n '/^Counters/,/^  k_dynlds/p' | grep -e dispatches -e SQ_WAVES
 mkdir both && cp "$SOURCE/tests/data/rocpd/multik-pmc-synthetic_results.db" both/1_results.db
 cp "$data/trace_above/pmc_1/host/21_counter_collection.csv" both/1_counter_collection.csv
-rocm-perf analyze both | grep -c '^  k$'
+rocm-perf analyze -v both | grep -c '^  k$'
 ranking() { # PATH ...: calls, time and share of the first two kernels
     rocm-perf report --format csv -o - "$@" | python3 -c '
 import csv, sys
@@ -114,7 +114,7 @@ for name, second, ns, count, idle in (("slow", ["SQ_INSTS_VALU"], 10, 6, False),
     write(f"{name}/pmc_2", second, ns, count, idle)
 PY
 for case in slow fewer again idle; do echo "$case" && ranking $case; done
-rocm-perf analyze --arch gfx942 slow | sed -n -e 2p -e '/^What to look/,/^  b/p'
+rocm-perf analyze -v --arch gfx942 slow | sed -n -e 2p -e '/^Kernels by/,/^  b/p'
 rocm-perf report --format openmetrics -o - slow | grep -e '^rocm_perf_kernel.*calls' -e 'kernel.*seconds'
 rocm-perf analyze --json idle | python3 -c '
 import json, sys

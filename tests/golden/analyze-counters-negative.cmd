@@ -1,2 +1,2 @@
 # exit 3
-rocm-perf analyze --arch gfx942 "$SOURCE/tests/data/cases/counters_negative"
+rocm-perf analyze -v --arch gfx942 "$SOURCE/tests/data/cases/counters_negative"

@@ -3,7 +3,7 @@ data="$SOURCE/tests/data/passes/contradicting"
 mkdir run copy packed
 cp "$data/pmc_2/1_counter_collection.csv" run
 try() {
-    rocm-perf analyze "$@" >table; echo "exit $?" && grep "SQ_" table
+    rocm-perf analyze -v "$@" >table; echo "exit $?" && grep "SQ_" table
 }
 try run
 try run/1_counter_collection.csv run/1_counter_collection.csv

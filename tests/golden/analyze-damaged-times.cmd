@@ -20,7 +20,7 @@ calls() { # calls FOLDER, with lines of: name, start, end
 }
 analyze() {
     echo "$1:"
-    rocm-perf analyze "$@" | grep -e '^End to end' -e clipped
+    rocm-perf analyze -v "$@" | grep -e '^End to end' -e clipped
     rocm-perf compare "$1" "$1" >/dev/null || echo "compare: $?"
 }
 three=$(printf 'LaunchKernel %s\n' '100 110' '120 130' '140 150')
@@ -63,14 +63,14 @@ analyze ends
 
 kernels year/a <<<'1 1 a 1 1000 2000'
 kernels year/b <<<'1 1 a 1 1700000000000000000 1700000000000001000'
-rocm-perf analyze year/a year/b
+rocm-perf analyze -v year/a year/b
 cat year/a/1_kernel_trace.csv >one.csv && tail -1 year/b/1_kernel_trace.csv >>one.csv
 mkdir one && mv one.csv one/1_kernel_trace.csv
-rocm-perf analyze one
+rocm-perf analyze -v one
 
 kernels nothing </dev/null
-rocm-perf analyze nothing
+rocm-perf analyze -v nothing
 kernels before <<<'1 1 a 1 -5 1000'
-rocm-perf analyze before
-rocm-perf analyze nothing before
+rocm-perf analyze -v before
+rocm-perf analyze -v nothing before
 true

@@ -30,8 +30,8 @@ call() { # OPERATION CALL START END
     call 1 3 1013000 1098000
     echo ']}}]}'
 } >run/host/7_results.json
-rocm-perf analyze run/host/7_results.json
+rocm-perf analyze -v run/host/7_results.json
 cp "$SOURCE/tests/data/rocpd/vadd-kernel_results.db" run/host/7_results.db
-rocm-perf analyze run | head -n 1
+rocm-perf analyze -v run | head -n 1
 sed -i 's/"end_timestamp":1090000/"end":1090000/' run/host/7_results.json
-rocm-perf analyze run/host/7_results.json
+rocm-perf analyze -v run/host/7_results.json

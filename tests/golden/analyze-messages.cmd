@@ -8,11 +8,11 @@ CSV
 }
 for start in 18446744073709550616 -9223372036854775809 x1 1e12; do
     traces $start >1_kernel_trace.csv
-    rocm-perf analyze 1_kernel_trace.csv 2>&1
+    rocm-perf analyze -v 1_kernel_trace.csv 2>&1
 done
 for start in -5 0; do
     traces $start >1_kernel_trace.csv
-    rocm-perf analyze 1_kernel_trace.csv 2>&1 | grep 'left out'
+    rocm-perf analyze -v 1_kernel_trace.csv 2>&1 | grep 'left out'
 done
 # A file system without small letters.
 mkdir upper && traces 1000000006000 >upper/1_KERNEL_TRACE.CSV
@@ -22,14 +22,14 @@ cat >upper/1_HIP_API_TRACE.CSV <<CSV
 "HIP_RUNTIME_API_EXT","hipDeviceSynchronize",77,77,9,999999999000,1000000012000
 CSV
 for trace in upper upper/1_KERNEL_TRACE.CSV upper/1_HIP_API_TRACE.CSV packed_KERNEL_TRACE.CSV.GZ; do
-    rocm-perf analyze $trace 2>&1 | head -n 2
+    rocm-perf analyze -v $trace 2>&1 | head -n 2
 done
 # A kernel that takes none of the time is not ranked unless it is asked for.
 traces 1000000011000 >1_kernel_trace.csv
-rocm-perf analyze 1_kernel_trace.csv | sed -n '/^What to/,$p'
-rocm-perf analyze 1_kernel_trace.csv --top 2 | sed -n '/^What to/,$p'
+rocm-perf analyze -v 1_kernel_trace.csv | sed -n '/^Kernels by/,$p'
+rocm-perf analyze -v 1_kernel_trace.csv --top 2 | sed -n '/^Kernels by/,$p'
 printf 'Name,Calls,TotalDurationNs,AverageNs,Percentage,MinNs,MaxNs,StdDev\nk,5,25000,5000,100,2,6000,1\n' >1_kernel_stats.csv
-rocm-perf analyze 1_kernel_stats.csv
+rocm-perf analyze -v 1_kernel_stats.csv
 # The same kernels on two GPUs.
 for gpu in 4 5; do
     mkdir -p two/$gpu
@@ -40,10 +40,10 @@ for gpu in 4 5; do
         done
     } >two/$gpu/${gpu}_counter_collection.csv
 done
-rocm-perf analyze --arch gfx942 two | sed -n '/bound, and/,/^Note/p'
+rocm-perf analyze -v --arch gfx942 two | sed -n '/limiter, %/,/^Note/p'
 # A counter of 64 bits that fell below 0, as far as a double knows it.
 for value in 9223372036854775807 9223372036854775808; do
     sed "s/SQ_WAVES,1024/SQ_WAVES,$value/" two/4/4_counter_collection.csv >5_counter_collection.csv
-    rocm-perf analyze 5_counter_collection.csv 2>&1
+    rocm-perf analyze -v 5_counter_collection.csv 2>&1
 done
 true

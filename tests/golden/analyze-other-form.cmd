@@ -49,8 +49,8 @@ for name, count in (("calls", 0), ("other_kernels", 1)):
     kernels(f"{name}/x_kernel_trace.csv", 5000000, count)
 PY
 for case in nobody object cut damaged two_runs second both counted calls other_kernels; do
-    rocm-perf analyze $case >shown 2>said
-    echo "$case: exit $?" && cat said && grep -e '^Kernels' -e ' dispatch' -e '^    SQ_' shown
+    rocm-perf analyze -v $case >shown 2>said
+    echo "$case: exit $?" && cat said && grep -e '^Kernels  ' -e ' dispatch' -e '^    SQ_' shown
     rocm-perf analyze --json $case 2>/dev/null | python3 -c '
 import json, sys
 print(len(json.load(sys.stdin)["processes"]), "processes")' 2>/dev/null

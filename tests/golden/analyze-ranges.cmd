@@ -1,1 +1,1 @@
-rocm-perf analyze "$SOURCE/tests/data/rocpd/roctx-marker_results.db"
+rocm-perf analyze -v "$SOURCE/tests/data/rocpd/roctx-marker_results.db"

@@ -35,7 +35,7 @@ write("result/trace", 1, "k", T, T + 800)
 for i, counter in ((1, "SQ_WAVES"), (2, "SQ_BUSY_CYCLES")): write(f"result/counters/pass-{i}", 1 + i, "k", T, T + 900 + i, (counter,))
 PY
 for case in order after before chain passes plain result; do
-    rocm-perf analyze $case >shown
+    rocm-perf analyze -v $case >shown
     echo "$case: exit $? $(head -n 1 shown)"
     rocm-perf report --format csv -o - $case 2>/dev/null | python3 -c '
 import csv, sys

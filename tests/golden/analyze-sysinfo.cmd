@@ -1,4 +1,4 @@
 cd "$SOURCE/tests/data/cases"
-rocm-perf analyze chipid
-rocm-perf analyze --arch gfx942 sysinfo
-rocm-perf analyze cpx_workload
+rocm-perf analyze -v chipid
+rocm-perf analyze -v --arch gfx942 sysinfo
+rocm-perf analyze -v cpx_workload

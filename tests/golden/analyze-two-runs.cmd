@@ -16,21 +16,21 @@ counters() { # FOLDER PID START NAME
         "$2" "$4" "$3" $(($3 + 100000)) >"$1/$2_counter_collection.csv"
 }
 trace ranks 123 1000000; trace ranks 456 1050000
-rocm-perf analyze ranks | head -n 2
+rocm-perf analyze -v ranks | head -n 2
 trace runs 123 1000000; trace runs 456 9000000
-rocm-perf analyze runs; echo "exit $?"
+rocm-perf analyze -v runs; echo "exit $?"
 rocm-perf report -o x.html runs; echo "exit $?"
 trace hosts/a 123 1000000; trace hosts/b 123 9000000000000
-rocm-perf analyze hosts; echo "exit $?"
+rocm-perf analyze -v hosts; echo "exit $?"
 echo "passes of counters are one run"
 for pass in 1 2; do
     trace passes/pass_$pass/host $((10 + pass)) ${pass}000000
     counters passes/pass_$pass/host $((10 + pass)) ${pass}000000 "$([ $pass = 1 ] && echo SQ_WAVES || echo SQ_INSTS_VALU)"
 done
-rocm-perf analyze passes | grep -v -e '^Note' -e '^  ' | head -n 3
+rocm-perf analyze -v passes | grep -v -e '^Note' -e '^  ' | head -n 3
 echo "the same counters twice: ranks, runs"
 counters same 1 1000000 SQ_WAVES; counters same 2 1050000 SQ_WAVES
-rocm-perf analyze same >/dev/null
+rocm-perf analyze -v same >/dev/null
 counters again 1 1000000 SQ_WAVES; counters again 2 9000000 SQ_WAVES
-rocm-perf analyze again | grep -A 1 'dispatches$'
+rocm-perf analyze -v again | grep -A 1 'dispatches$'
 rocm-perf analyze --roofline again 2>/dev/null | grep -o '[0-9]* files* ha[sv]e* the counters of others'

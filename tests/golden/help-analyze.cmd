@@ -1,1 +1,1 @@
-rocm-perf analyze --help
+rocm-perf analyze -v --help

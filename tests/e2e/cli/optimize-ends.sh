@@ -30,7 +30,7 @@ expect 0 optimize --max-rounds 1 -o first
 says err "begins anew"
 says out "not tried: its dispatches cannot be captured"
 says out "no luck"
-says out "1 accepted: all kernels together take"
+says out "1 accepted: all kernels together are"
 says out "--max-rounds ended the search"
 says out "it could make the program"
 ends first max-rounds 1

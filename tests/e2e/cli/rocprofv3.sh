@@ -221,14 +221,14 @@ says out '--kernel-include-regex may match no kernel that ran'
 expect 2 traced --att-target-cu 16 --deep-analysis ./saxpy_streams
 says err '--att-target-cu 16: use a number from 0 to 15'
 expect 2 traced --att-target-cu 1 ./saxpy_streams
-says err 'need --deep-analysis'
+says err 'need --why or --deep-analysis'
 expect 2 traced --deep-analysis --att-activity 8 --att-perfcounters SQ_WAVES ./saxpy_streams
 says err '--att-activity and --att-perfcounters exclude each other'
 
 # Without a tracer that can: reasons, and the profile succeeds.
-expect 0 rocm-perf profile --device software --runs 1 --deep-analysis ./saxpy_streams
+expect 0 rocm-perf profile --device software --runs 1 --deep-analysis -v ./saxpy_streams
 says out 'Thread trace of dispatch '
-says out 'What to look at first'
+says out 'Kernels by what there is to gain'
 schema analysis .rocpd_profile/analysis.json
 schema dag .rocpd_profile/dag.json
 schema profile .rocpd_profile/profile.json

@@ -97,18 +97,18 @@ printf 'device,HBMBw\n0,800\n' >bench/roofline.csv
 cp bench/roofline.csv unknown.csv
 cp "$counters/vcopy_MI200/sysinfo.csv" bench/
 expect 0 rocm-perf analyze --roofline --ceilings bench/roofline.csv "$counters/vcopy_MI200"
-says out 'is above its ceiling (hbm 108.0 %)'
+says out 'exceeds its HBM ceiling (108.0 %)'
 says out 'the measured ceilings are of another GPU'
 expect 3 rocm-perf analyze --ceilings bench/roofline.csv "$counters/vcopy_MI100"
 says err 'bench/sysinfo.csv says that they were measured on gfx90a with 104 CUs'
 says err 'gfx908 with 120 CUs'
 expect 3 rocm-perf analyze --arch gfx942 --ceilings bench/roofline.csv a.csv
 expect 0 rocm-perf analyze --arch gfx90a --ceilings bench/roofline.csv a.csv
-expect 0 rocm-perf analyze --ceilings bench/roofline.csv a.csv
-expect 0 rocm-perf analyze --ceilings unknown.csv "$counters/vcopy_MI100"
+expect 0 rocm-perf analyze -v --ceilings bench/roofline.csv a.csv
+expect 0 rocm-perf analyze -v --ceilings unknown.csv "$counters/vcopy_MI100"
 echo gpu_arch >bench/sysinfo.csv
 printf 'gfx942,"\n' >>bench/sysinfo.csv
-expect 0 rocm-perf analyze --ceilings bench/roofline.csv a.csv
+expect 0 rocm-perf analyze -v --ceilings bench/roofline.csv a.csv
 says err 'bench/sysinfo.csv'
 
 # --arch against what the files say.

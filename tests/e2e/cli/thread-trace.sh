@@ -17,7 +17,7 @@ check() { # [DISPATCH [PROGRAM]]: facts of a trace, in facts; of the only one
 fact() { grep -qxF -- "$1" facts || { cat facts >&2; fail "not a fact: $1"; }; }
 
 # Four waves of engine 0's compute unit 1 run the loop 12 times each.
-deep --kernel-include-regex '^looped\(' ./traced
+deep -v --kernel-include-regex '^looped\(' ./traced
 says out 'Thread traces need detailed timing'
 says out 'modelled time (detailed timing)'
 [ "$(ls .rocpd_profile/thread-trace/att-threads)" = "stats_ui_output_agent_1_dispatch_2.csv
@@ -102,7 +102,7 @@ assert looped["name"].startswith("looped"), looped["name"]
 sampled = int(seen[2] > 0) # the large grid
 assert looped["thread_traces"] == {"damaged": 0, "partial": 1, "sampled": sampled, "used": 1}, looped
 EOF
-    expect 0 rocm-perf analyze .rocpd_profile/thread-trace/att-threads
+    expect 0 rocm-perf analyze -v .rocpd_profile/thread-trace/att-threads
     says out "$4"
 }
 deep --kernel-include-regex looped --quiet ./traced 64 5500

@@ -174,9 +174,43 @@ static void one_has_no_ending(void **state)
     assert_string_equal(rp_plural(2), "s");
 }
 
+/** Ratios are told one way only. */
+static void changes_of_speed_are_told(void **state)
+{
+    static const struct {
+        double speedup;
+        const char *text;
+    } rows[] = {
+        {2.13, "2.1x faster"},
+        {12.04, "12.0x faster"},
+        {250, "250x faster"},
+        {1.5, "1.50x faster"},
+        {1.0234, "1.023x faster"},
+        {1.0012, "1.0012x faster"},
+        {1, "equally fast"},
+        {1.00001, "equally fast"},
+        {0.5, "2.0x slower"},
+        {1 / 1.31, "1.31x slower"},
+        {0, "?"},
+        {-1, "?"},
+        {NAN, "?"},
+        {INFINITY, "?"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(rp_speed_change(rows[i].speedup).text, rows[i].text);
+    assert_string_equal(rp_speed_range(1.3, 1.6).text, "1.30x to 1.60x faster");
+    assert_string_equal(rp_speed_range(0.5, 0.8).text, "1.25x to 2.00x slower");
+    assert_string_equal(rp_speed_range(0.98, 1.01).text, "1.020x slower to 1.010x faster");
+    assert_string_equal(rp_speed_range(1, 1.25).text, "equally fast to 1.25x faster");
+    assert_string_equal(rp_speed_range(1.25, 1.25).text, "1.25x faster");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_of_speed_are_told),
         cmocka_unit_test(one_has_no_ending),
         cmocka_unit_test(a_figure_has_four_digits_and_its_own_unit),
         cmocka_unit_test(rounding_carries_into_the_next_digit_and_unit),

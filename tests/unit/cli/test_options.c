@@ -276,6 +276,7 @@ static void typing_errors_are_understood(void **state)
     assert_string_equal(nearest_of("porfile"), "profile");
     assert_string_equal(nearest_of("profle"), "profile");
     assert_string_equal(nearest_of("Compare"), "compare");
+    assert_string_equal(nearest_of("replya"), "replay");
     assert_string_equal(nearest_of("prof"), "profile");
     assert_string_equal(nearest_of("analyse"), "analyze");
     assert_null(nearest_of("frobnicate"));

@@ -142,7 +142,7 @@ static void optimize_fits(void **state)
         "compared\n"
         "Round 1\n"
         "  void saxpy<float, unsigned int>(float const*, float*, unsigned int)\n"
-        "    it could make the program 3.5 times as fast at most\n"
+        "    upper bound for the program: 3.5x faster\n"
         "    unroll the loop of line 12 by 4: accepted: it is 2 times as fast, with 95 % "
         "confidence between 1.9 and 2.1\n"));
     assert_non_null(strstr(rp_buf_text(&text),
@@ -198,8 +198,7 @@ static void autotune_fits(void **state)
         "Model  of runs it had not seen: R2 0.500, rank correlation 0.250, 75 % within its 90 % "
         "intervals\n"
         "       expects 12 % from the best one that was not run\n"
-        "       low_model_confidence: there may be much faster ones; a larger --max-fraction finds "
-        "more\n"
+        "       Low model confidence: faster configurations may exist; raise --max-fraction\n"
         "Drift  the best one changed by 50.0 % during the search: clocks, heat or other programs\n"
         "Drift  run again during the search, the best one failed 1 times; first: ended with exit "
         "status 3\n");

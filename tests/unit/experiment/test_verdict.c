@@ -112,7 +112,7 @@ static void why_it_is_undecided(void **state)
         const char *first;
     } rows[] = {
         {SIDE(UNDECIDED, 1.0, 0.9, 1.2), "g: noise: it may be slower"},
-        {SIDE(UNDECIDED, 1.03, 1.01, 1.05), "noise: 1.03 times"},
+        {SIDE(UNDECIDED, 1.03, 1.01, 1.05), "noise: 1.030x faster"},
     };
     struct rp_weighted_comparison one = {SIDE(UNDECIDED, 1.2, 1.1, 1.3), 1, "g"};
     struct rp_decision d;
@@ -300,7 +300,7 @@ static void what_is_right_for_the_captured_inputs_only(void **state)
     two[1].comparison.slowest_inputs = "arguments";
     rp_decide_by_inputs(two, 2, &d);
     assert_int_equal(d.outcome, RP_OUTCOME_UNDECIDED);
-    assert_non_null(strstr(d.reason, "it is slower with other arguments"));
+    assert_non_null(strstr(d.reason, "with other arguments it is 1.031x slower"));
     two[1].comparison = (struct rp_comparison)SIDE(SLOWER, 0.5, 0.4, 0.6);
     two[1].comparison.inputs_untried = "none";
     d = decided(two, 2);

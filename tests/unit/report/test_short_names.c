@@ -84,9 +84,9 @@ static void compilers_words_are_read(void **state)
     (void)state;
     CHECK("void launch<int>(int)::{lambda(int)#1}::operator()(int) const",
           "launch::{lambda(int)#1}::operator()");
-    CHECK("bool ns::operator<<(ns::a<int> const&, int)", "operator<<");
+    CHECK("bool ns::operator<<(ns::a<int> const&, int)", "ns::operator<<");
     CHECK("auto f<int>(int)::'lambda'(int)::operator()(int) const", "f::'lambda'::operator()");
-    CHECK("decltype(auto) ns::f<1>(int)", "decltype(auto) ns::f<1>(int)");
+    CHECK("decltype(auto) ns::f<1>(int)", "f");
 }
 
 /** Text of other origin is never cut, and nothing is read behind its end. */

@@ -99,31 +99,8 @@ static void long_text_keeps_head_and_tail(void **state)
     }
 }
 
-static void a_name_at_the_end_keeps_its_head(void **state)
-{
-    static const struct {
-        unsigned cells;
-        const char *out;
-    } rows[] = {
-        {26, "abcdefghijklmnopqrstuvwxyz"},
-        {25, "abcdefghijklmnopqrstuv..."},
-        {4, "a..."},
-        {3, "..."},
-        {1, "."},
-        {0, ""},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        rp_autobuf buf = {0};
-
-        text_printable_head(&buf, "abcdefghijklmnopqrstuvwxyz", rows[i].cells);
-        assert_string_equal(rp_buf_text(&buf), rows[i].out);
-    }
-}
-
-/* The numbers of a line stay whole, whatever the name; and a name cannot control the terminal. */
-static void a_line_with_a_name_cuts_the_name(void **state)
+/* The numbers of a line stay on it, whatever the name; and a name cannot control the terminal. */
+static void a_long_name_has_a_line_of_its_own(void **state)
 {
     rp_autobuf buf = {0};
     struct rp_page page = {.out = &buf, .width = 30};
@@ -131,7 +108,50 @@ static void a_line_with_a_name_cuts_the_name(void **state)
     (void)state;
     rp_page_named(&page, RP_INK_PLAIN, 2, "stage(float const*, int)", "-%d %%: ", 12);
     rp_page_named(&page, RP_INK_PLAIN, 2, "a\033[31mb", "-%d %%: ", 5);
-    assert_string_equal(rp_buf_text(&buf), "  -12 %: stage(float const*...\n  -5 %: a\\x1b[31mb\n");
+    assert_string_equal(rp_buf_text(&buf), "  -12 %:\n        stage(float const*,\n"
+                                           "          int)\n  -5 %: a\\x1b[31mb\n");
+}
+
+/* Columns of a row are kept, and what does not fit is on a further line. */
+static void rows_are_wrapped_not_cut(void **state)
+{
+    rp_autobuf buf = {0};
+    struct rp_page page = rp_page_of(&buf, (struct rp_term_style){.width = 20}, 20);
+    struct rp_page whole = rp_page_of(&buf, (struct rp_term_style){0}, 20);
+
+    (void)state;
+    rp_page_line(&page, RP_INK_PLAIN, 0, "   1  %s", "one two three four");
+    rp_page_line(&whole, RP_INK_PLAIN, 0, "   1  %s", "one two three four");
+    assert_string_equal(rp_buf_text(&buf),
+                        "   1  one two three\n     four\n   1  one two three four\n");
+}
+
+static void bars_are_as_long_as_their_share(void **state)
+{
+    rp_autobuf buf = {0};
+    struct rp_page ascii = {.out = &buf}, utf8 = {.out = &buf, .utf8 = true};
+
+    (void)state;
+    rp_page_bar(&ascii, 0.5, 4, &buf);
+    rp_page_bar(&ascii, 2, 4, &buf);
+    rp_page_bar(&ascii, NAN, 4, &buf);
+    rp_page_bar(&utf8, 0.3, 4, &buf);
+    rp_page_bar(&utf8, 1, 2, &buf);
+    assert_string_equal(rp_buf_text(&buf), "##  ####    █▎  ██");
+}
+
+/* What a shell reads is the word, and what a terminal reads controls nothing. */
+static void a_command_can_be_pasted(void **state)
+{
+    static const char *const words[] = {"rocm-perf", "profile", "./my app",    "it's", "$(x)",
+                                        "a\nb\x1b'", "",        "caf\xc3\xa9", NULL};
+    rp_autobuf buf = {0};
+    struct rp_page page = rp_page_of(&buf, (struct rp_term_style){.width = 20}, 20);
+
+    (void)state;
+    rp_page_next(&page, words);
+    assert_string_equal(rp_buf_text(&buf), "Next: rocm-perf profile './my app' 'it'\\''s' '$(x)' "
+                                           "$'a\\x0ab\\x1b\\'' '' 'caf\xc3\xa9'\n");
 }
 
 /* Wide characters take two cells; whatever is cut, no line is wider than asked for. */
@@ -155,9 +175,6 @@ static void never_wider_than_asked(void **state)
 
             rp_text_printable(&buf, texts[t], cells);
             assert_true(rp_text_cells(rp_buf_text(&buf)) <= cells);
-            rp_autobuf head = {0};
-            text_printable_head(&head, texts[t], cells);
-            assert_true(rp_text_cells(rp_buf_text(&head)) <= cells);
         }
     }
 }
@@ -277,8 +294,10 @@ int main(void)
         cmocka_unit_test(words_are_not_cut),
         cmocka_unit_test(lines_of_words_are_broken),
         cmocka_unit_test(long_text_keeps_head_and_tail),
-        cmocka_unit_test(a_name_at_the_end_keeps_its_head),
-        cmocka_unit_test(a_line_with_a_name_cuts_the_name),
+        cmocka_unit_test(a_long_name_has_a_line_of_its_own),
+        cmocka_unit_test(rows_are_wrapped_not_cut),
+        cmocka_unit_test(bars_are_as_long_as_their_share),
+        cmocka_unit_test(a_command_can_be_pasted),
         cmocka_unit_test(never_wider_than_asked),
         cmocka_unit_test(numbers_have_fixed_decimals),
         cmocka_unit_test(a_change_of_nothing_has_no_sign),
