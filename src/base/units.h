@@ -25,8 +25,8 @@ struct rp_number_text rp_number_small(double value, unsigned decimals);
  * because nothing changed. */
 struct rp_number_text rp_number_signed(double value, unsigned decimals);
 
-/** Says how much faster something has become: "2.1x faster", "1.03x slower", "equally fast"; "?" for
- * no number.
+/** Says how much faster something has become: "2.1x faster", "1.03x slower", "equally fast"; "?"
+ * for no number.
  * @param speedup  time before / time after */
 struct rp_number_text rp_speed_change(double speedup);
 

@@ -171,7 +171,8 @@ static void json_names_the_model_of_time(void **state)
                                                     : "modelled time (software device), not");
         if (i == 2) {
             assert_contains(rp_buf_text(&buf), "9 of 40 waves read fast timing's clock");
-            assert_contains(rp_buf_text(&buf), "4 launches overlap for 1.500 ms: each is timed as if alone");
+            assert_contains(rp_buf_text(&buf),
+                            "4 launches overlap for 1.500 ms: each is timed as if alone");
         } else {
             assert_null(strstr(rp_buf_text(&buf), "Overlap"));
         }
