@@ -42,9 +42,9 @@ static int read_gates(struct options *options, struct rp_err *err)
     return rc;
 }
 
-static bool prints_junit(const struct options *options)
+static bool is_output(const char *file)
 {
-    return options->args.junit && strcmp(options->args.junit, "-") == 0;
+    return file && strcmp(file, "-") == 0;
 }
 
 /* --- comparing ----------------------------------------------------------------------------- */
@@ -128,7 +128,39 @@ static int put(const struct options *options, const struct rp_compare_report *re
     return rc < 0 || !options->args.github ? rc : rp_report_compare_github(report, text, err);
 }
 
-/* Writes the result to standard output, and to the file beside it. */
+/* --- files beside the table ----------------------------------------------------------------- */
+
+/* A file that is written beside the table, or printed in its place. It is also written where the
+ * results are refused, because the file of the build before would be taken for this one's. */
+struct extra {
+    const char *file; /**< NULL: not wanted */
+    int (*write)(const struct rp_compare_report *, struct rp_buf *, struct rp_err *);
+    int (*refuse)(char *const *, size_t, const struct rp_err *, struct rp_buf *, struct rp_err *);
+};
+
+enum { EXTRAS = 2 };
+
+static void list_extras(const struct options *options, struct extra ret[EXTRAS])
+{
+    ret[0] =
+        (struct extra){options->args.junit, rp_report_compare_junit, rp_report_compare_refused};
+    ret[1] =
+        (struct extra){options->args.html, rp_report_compare_html, rp_report_compare_refused_html};
+}
+
+static int put_extra(const struct extra *extra, const struct rp_compare_report *report,
+                     struct rp_err *err)
+{
+    rp_autobuf made = {0};
+    int rc;
+
+    if (!extra->file || is_output(extra->file))
+        return 0;
+    rc = extra->write(report, &made, err);
+    return rc < 0 ? rc : rp_write_output(extra->file, made.data, made.len, err);
+}
+
+/* Writes the result to standard output, and to the files beside it. */
 static int put_all(const struct options *options, const struct work *work, struct rp_buf *text,
                    struct rp_err *err)
 {
@@ -140,35 +172,47 @@ static int put_all(const struct options *options, const struct work *work, struc
         .gated = work->gated,
         .rule = {.margin = options->args.margin, .alpha = alpha},
     };
-    rp_autobuf xml = {0};
+    struct extra extras[EXTRAS];
+    const struct extra *printed = NULL;
     int rc;
 
-    if (prints_junit(options))
-        return rp_report_compare_junit(&report, text, err);
-    rc = put(options, &report, text, err);
-    if (rc == 0 && options->args.junit)
-        rc = rp_report_compare_junit(&report, &xml, err);
-    if (rc == 0 && options->args.junit)
-        rc = rp_write_output(options->args.junit, xml.data, xml.len, err);
+    list_extras(options, extras);
+    for (size_t i = 0; i < EXTRAS; i++)
+        if (is_output(extras[i].file))
+            printed = &extras[i];
+    rc = printed ? printed->write(&report, text, err) : put(options, &report, text, err);
+    for (size_t i = 0; rc == 0 && i < EXTRAS; i++)
+        rc = put_extra(&extras[i], &report, err);
     return rc;
 }
 
-/* Removes the old output, because the file of the build before would be taken for this one's.
- * @return the exit code */
-static int refuse(const struct options *options, char **paths, size_t count,
-                  const struct rp_err *why)
+static void refuse_extra(const struct extra *extra, char **paths, size_t count,
+                         const struct rp_err *why)
 {
     struct rp_err err = RP_ERR_INIT;
-    rp_autobuf xml = {0};
+    rp_autobuf made = {0};
 
-    if (options->args.junit && rp_report_compare_refused(paths, count, why, &xml, &err) == 0) {
-        if (prints_junit(options))
-            rp_cli_result(rp_buf_text(&xml));
+    if (!extra->file)
+        return;
+    if (extra->refuse(paths, count, why, &made, &err) == 0) {
+        if (is_output(extra->file))
+            rp_cli_result(rp_buf_text(&made));
         else
-            rp_write_output(options->args.junit, xml.data, xml.len, &err);
+            rp_write_output(extra->file, made.data, made.len, &err);
     }
     if (err.code != RP_OK)
         rp_cli_error(&err);
+}
+
+/* @return the exit code */
+static int refuse(const struct options *options, char **paths, size_t count,
+                  const struct rp_err *why)
+{
+    struct extra extras[EXTRAS];
+
+    list_extras(options, extras);
+    for (size_t i = 0; i < EXTRAS; i++)
+        refuse_extra(&extras[i], paths, count, why);
     return rp_cli_error(why);
 }
 
@@ -212,6 +256,8 @@ int rp_cmd_compare(int argc, char **argv)
     if (read_gates(&options, &err) < 0)
         return rp_args_refuse(args, &err);
     if (rp_refuse_overwriting_inputs("compare: --junit", options.args.junit, args->operands,
+                                     args->operand_count, &err) < 0 ||
+        rp_refuse_overwriting_inputs("compare: --html", options.args.html, args->operands,
                                      args->operand_count, &err) < 0)
         return rp_cli_error(&err);
     if (make(args->operands, args->operand_count, &options, &work, &err) < 0)

@@ -497,3 +497,49 @@ int rp_report_compare_term(const struct rp_compare_report *report, struct rp_ter
             return -(int)RP_ENVIRONMENT;
     return rp_report_end(buf, err);
 }
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static void put_title(struct rp_buf *title, const char *before, const char *after)
+{
+    rp_buf_puts(title, before);
+    if (after)
+        rp_buf_printf(title, " and %s", after);
+}
+
+/* Several results after the first are named by their sections. */
+int rp_report_compare_html(const struct rp_compare_report *report, struct rp_buf *buf,
+                           struct rp_err *err)
+{
+    const struct rp_versus_found *first = report->list;
+    struct rp_html_document document = {.name = "compare"};
+    rp_autobuf title = {0}, json = {0};
+
+    put_title(&title, first->before->path,
+              report->count == 1 && !first->after->told.is ? first->after->path : NULL);
+    if (report->count > 1)
+        rp_buf_printf(&title, " and %zu more results", report->count);
+    if (rp_report_compare_json(report, &json, err) < 0)
+        return -1;
+    document.text = rp_buf_text(&json);
+    document.bytes = json.len;
+    buf->failed |= title.failed;
+    return rp_report_html(rp_buf_text(&title), &document, 1, buf, err);
+}
+
+int rp_report_compare_refused_html(char *const *paths, size_t count, const struct rp_err *why,
+                                   struct rp_buf *buf, struct rp_err *err)
+{
+    struct rp_html_document document = {.name = "refused"};
+    rp_autobuf title = {0}, text = {0};
+    struct rp_json_writer json = rp_report_json(&text);
+
+    put_title(&title, paths[0], count == 2 ? paths[1] : NULL);
+    rp_json_add_text(&json, "message", why->text);
+    if (rp_report_json_end(&json, err) < 0)
+        return -1;
+    document.text = rp_buf_text(&text);
+    document.bytes = text.len;
+    buf->failed |= title.failed;
+    return rp_report_html(rp_buf_text(&title), &document, 1, buf, err);
+}

@@ -31,6 +31,26 @@ static void add_file(struct rp_buf *buf, const char *name)
     free(text);
 }
 
+/* Of our own files neither the blanks at the beginning of a line nor a line of comment is needed in
+ * every page. No text of theirs goes over the end of a line, so that nothing else is changed. */
+static void add_own_file(struct rp_buf *buf, const char *name)
+{
+    char *text = rp_read_text(name, MOST_BYTES);
+
+    if (!text)
+        fail("cannot be read", name);
+    for (char *line = text; *line;) {
+        char *at = line + strspn(line, " \t"), *end = at + strcspn(at, "\n");
+
+        if (at < end && strncmp(at, "//", 2) != 0) {
+            rp_buf_add(buf, at, (size_t)(end - at));
+            rp_buf_puts(buf, "\n");
+        }
+        line = end + (*end == '\n');
+    }
+    free(text);
+}
+
 static bool ends_with(const char *name, const char *end)
 {
     size_t len = strlen(name), part = strlen(end);
@@ -146,7 +166,8 @@ int main(int argc, char **argv)
     if (strcmp(argv[3], "-") != 0)
         add_file(&licence, argv[3]);
     for (int i = 4; i < argc; i++)
-        add_file(ends_with(argv[i], ".css") ? &style : &script, argv[i]);
+        (strstr(argv[i], "uPlot") ? add_file : add_own_file)(
+            ends_with(argv[i], ".css") ? &style : &script, argv[i]);
     if (strcasestr(rp_buf_text(&script), "</script") || strcasestr(rp_buf_text(&style), "</style"))
         fail("ends its own element", argv[1]);
     fill(template, &style, &script, rp_buf_text(&licence), &page);

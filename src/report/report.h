@@ -210,6 +210,13 @@ int rp_report_compare_github(const struct rp_compare_report *report, struct rp_b
  */
 int rp_report_compare_markdown(const struct rp_compare_report *report, struct rp_buf *buf,
                                struct rp_err *err);
+/** Writes a page with compare.json in it. */
+int rp_report_compare_html(const struct rp_compare_report *report, struct rp_buf *buf,
+                           struct rp_err *err);
+/** Writes a page that says why results cannot be compared.
+ * @param paths as they were given */
+int rp_report_compare_refused_html(char *const *paths, size_t count, const struct rp_err *why,
+                                   struct rp_buf *buf, struct rp_err *err);
 /** Writes JUnit XML with a test case for each gate, or without gates for each kernel. Only what
  * makes the exit status 1 is a failure. */
 int rp_report_compare_junit(const struct rp_compare_report *report, struct rp_buf *buf,

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import browser
+import compare_page
 import extract
 import kernel_parts
 import navigation
@@ -277,6 +278,7 @@ def main():
         threads_alone(b, scratch)
         counters_alone(b, scratch)
         kernel_parts.run(b, os.path.join(scratch, "threads.html"), os.path.join(scratch, "counters.html"), scratch, HOSTILE, check, loads)
+        compare_page.run(b, ROCM_PERF, os.path.join(SOURCE, "tests", "data", "compare"), scratch, HOSTILE, check, loads)
         check("the console complains:", not b.complaints, b.complaints)
 
 

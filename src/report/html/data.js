@@ -7,15 +7,16 @@ function read(name) {
 
 function readAll() {
   const docs = {};
-  for (const name of ['profile', 'dag', 'timeline', 'roofline', 'thread_trace', 'analysis', 'sources']) docs[name] = read(name);
+  for (const name of ['profile', 'dag', 'timeline', 'roofline', 'thread_trace', 'analysis', 'sources', 'compare', 'refused']) docs[name] = read(name);
   return docs;
 }
 
 // Which of the documents say that their times are modelled, and the first that says by what.
 function modelledIn(docs) {
   const names = ['profile', 'dag', 'roofline', 'analysis'].filter((name) => docs[name] && docs[name].device === 'software');
+  if (docs.compare && docs.compare.baseline.device === 'software') names.push('compare');
   if (docs.thread_trace && docs.thread_trace.thread_trace.some((t) => t.device === 'software')) names.push('thread_trace');
-  return { names, timing: names.map((name) => docs[name].timing).find((timing) => timing) };
+  return { names, timing: names.map((name) => (name === 'compare' ? docs.compare.baseline : docs[name]).timing).find((timing) => timing) };
 }
 
 // Totals of the timeline, for what neither analysis nor profile names.

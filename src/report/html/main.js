@@ -59,8 +59,16 @@ function main() {
   app.pick = (name) => { app.picked = name; document.body.dataset.picked = name; for (const fn of app.onPick) fn(name); };
   document.getElementById('title').append(named(document.title));
   if (!hasPlots) document.querySelector('footer details').remove(); // there is no uPlot to be licensed
+  document.querySelector('.skip').hidden = !!(docs.compare || docs.refused);
   themes(app);
   deviceBanner(docs);
+  if (docs.compare) comparePage(docs.compare);
+  else if (docs.refused) refusedPage(docs.refused);
+  else profilePage(docs, app);
+  document.body.dataset.ready = 'true';
+}
+
+function profilePage(docs, app) {
   findingSection(docs, app);
   if (docs.timeline && docs.timeline.name.length) timelineSection(docs, app);
   pathSection(docs, app);
@@ -70,5 +78,4 @@ function main() {
   countersSection(docs);
   kernelSection(docs, app);
   provenance(docs);
-  document.body.dataset.ready = 'true';
 }
