@@ -74,12 +74,13 @@ def scored(answers, folder):
 def check_score():
     right, latency = answer("memory_bandwidth_bound", 0.9), answer("latency_bound", 0.59)
     cases = [
-        ([right] * 4 + [latency], 0, "5 of 5 agree (100 %), latency bound at 60 % of HBM or more: none"),
+        ([right] * 4 + [latency], 0, "5 of 5 agree (100 %), 0 in part, latency bound at 60 % of HBM or more: none"),
         ([right] * 4 + [answer("under_occupied", 0.1)], 0, "4 of 5 agree (80 %)"),
         ([right] * 3 + [answer("mixed", None)], 1, "3 of 4 agree (75 %)"),
         ([right] * 9 + [answer("latency_bound", 0.6)], 1, "60 % of HBM or more: 9,"),
         ([right, answer("memory_bandwidth_bound", 0.7, "memory_latency")], 1, "60 % of HBM or more: 1,"),
         ([right, answer("latency_bound", 0.1, "barrier")], 1, "1 of 2 agree"),
+        ([right, answer("memory_bandwidth_bound", None, "memory")], 1, "1 of 2 agree (50 %), 1 in part"),
         ([right, None], 3, "1 not analyzed"),
     ]
     for answers, status, text in cases:
