@@ -221,31 +221,6 @@ bool rp_thread_trace_occupancy(const struct rp_thread_trace *trace, double *ret_
  * @return false when unknown */
 bool rp_thread_trace_stall_fraction(const struct rp_att_sums *sums, double *ret);
 
-/** A source line, and its text without the line's end. */
-struct rp_source_line {
-    uint32_t line;
-    char *text;
-};
-
-struct rp_source_file {
-    char *path; /**< as instructions name it */
-    struct rp_source_line *lines;
-    size_t line_count;
-};
-
-/** Initialise it with zeros, and release it with rp_source_texts_free. */
-struct rp_source_texts {
-    struct rp_source_file *files; /**< by path */
-    size_t file_count;
-};
-
-/** Reads, of the sources that were copied with the traces, the lines in which instructions were
- * executed and those around them. Files without a copy are left out.
- * @return 0 or RP_ENVIRONMENT */
-int rp_source_texts_read(const struct rp_thread_traces *set, struct rp_source_texts *ret,
-                         struct rp_err *err);
-void rp_source_texts_free(struct rp_source_texts *texts);
-
 /* These steps of rp_thread_trace_open read the files of a folder, one by one, and compute what
  * follows from them together. */
 

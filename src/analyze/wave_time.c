@@ -161,6 +161,7 @@ struct line_cycles {
     size_t length;
     enum rp_wave_part part;
     double cycles;
+    double executed;
 };
 
 static int compare_line_cycles(const void *a, const void *b)
@@ -301,28 +302,83 @@ static double add_instruction(const struct rp_att_instruction *in, enum rp_wave_
     return own + awaited;
 }
 
-bool rp_wave_time_add(const struct rp_thread_trace *t, struct rp_wave_time *to)
+/* Lists the cycles of each instruction, two rows for each: its own with the waits for it, and those
+ * without an instruction before it. Returns the count of rows, or SIZE_MAX: memory has ended. */
+static size_t list_lines(const struct rp_thread_trace *t, struct rp_wave_time *to,
+                         struct line_cycles **ret)
 {
-    rp_autofree struct line_cycles *lines = malloc((2 * t->instruction_count + 1) * sizeof *lines);
+    struct line_cycles *lines = malloc((2 * t->instruction_count + 1) * sizeof *lines);
     rp_autofree double *awaited = calloc(t->instruction_count + 1, sizeof *awaited);
     size_t count = 0;
 
+    *ret = lines;
     if (!lines || !awaited)
-        return false;
+        return SIZE_MAX;
     find_awaited(t, awaited);
     for (size_t i = 0; i < t->instruction_count; i++) {
         const struct rp_att_instruction *in = &t->instructions[i];
         struct line_cycles line = {.part = part_of_kind(in->kind, in->isa)};
 
         line.cycles = add_instruction(in, line.part, awaited[i], to);
+        line.executed = (double)in->sums.executed;
         line.length = rp_user_line(in->source, &line.line);
         lines[count++] = line;
         line.part = RP_WAVE_PART_FETCH;
         line.cycles = (double)in->sums.idle_cycles;
+        line.executed = 0;
         lines[count++] = line;
     }
+    return count;
+}
+
+bool rp_wave_time_add(const struct rp_thread_trace *t, struct rp_wave_time *to)
+{
+    rp_autofree struct line_cycles *lines = NULL;
+    size_t count = list_lines(t, to, &lines);
+
     to->simd_cycles += (double)t->issue.simd_busy_cycles;
-    return keep_lines(lines, count, to) && keep_atomic_lines(lines, count, to);
+    return count != SIZE_MAX && keep_lines(lines, count, to) && keep_atomic_lines(lines, count, to);
+}
+
+/* Sums up rows of one line; those of one part are not neighbours. */
+static struct rp_wave_line sum_of_line(const struct line_cycles *rows, size_t count)
+{
+    struct rp_wave_line line = {.line = rows->line, .length = rows->length};
+    double of[RP_WAVE_PART_COUNT] = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        line.cycles += rows[i].cycles;
+        line.executed += rows[i].executed;
+        of[rows[i].part] += rows[i].cycles;
+    }
+    for (unsigned p = 0; p < RP_WAVE_PART_COUNT; p++)
+        if (of[p] > line.part_cycles) {
+            line.part = (enum rp_wave_part)p;
+            line.part_cycles = of[p];
+        }
+    return line;
+}
+
+bool rp_wave_lines_find(const struct rp_thread_trace *t, struct rp_wave_lines *ret)
+{
+    rp_autofree struct line_cycles *rows = NULL;
+    struct rp_wave_time unused = {0};
+    size_t count = list_lines(t, &unused, &rows), end;
+
+    if (count == SIZE_MAX)
+        return false;
+    if (count)
+        qsort(rows, count, sizeof *rows, compare_lines_alone);
+    for (size_t i = 0; i < count; i = end) {
+        struct rp_wave_line line;
+
+        for (end = i; end < count && compare_lines_alone(&rows[i], &rows[end]) == 0; end++)
+            ;
+        line = sum_of_line(&rows[i], end - i);
+        if ((line.cycles > 0 || line.executed > 0) && rp_vec_push(ret, line) < 0)
+            return false;
+    }
+    return true;
 }
 
 void rp_wave_time_free(struct rp_wave_time *time)

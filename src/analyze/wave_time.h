@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
+
 struct rp_thread_trace;
 
 enum rp_wave_part {
@@ -54,6 +56,25 @@ unsigned rp_isa_bytes_per_lane(const char *isa);
  * @return its length, and its beginning in @p ret; 0 for an empty text
  */
 size_t rp_user_line(const char *source, const char **ret);
+
+/** The time of the waves on a source line. */
+struct rp_wave_line {
+    const char *line; /**< "file:line", memory of the trace; not terminated */
+    size_t length;    /**< 0: the code has no line */
+    double cycles;
+    double executed;        /**< instructions, one for each wave */
+    enum rp_wave_part part; /**< that has most of the cycles */
+    double part_cycles;     /**< of these */
+};
+
+/** Initialise it with zeros, and release the items with rp_vec_free. */
+struct rp_wave_lines {
+    RP_VEC(struct rp_wave_line); /**< by length and text of the line */
+};
+
+/** Divides the time of a trace's waves among source lines, as rp_wave_time_add divides it.
+ * @return false when memory has ended */
+bool rp_wave_lines_find(const struct rp_thread_trace *trace, struct rp_wave_lines *ret);
 
 /**
  * Adds the time of a trace's waves to @p to, which may have that of other dispatches.

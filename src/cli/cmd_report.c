@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/dag.h"
+#include "analyze/source_texts.h"
 #include "analyze/thread_trace.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -128,7 +129,7 @@ static int add_sources(const struct rp_inputs *in, struct documents *d, struct r
 
     if (rp_source_texts_read(&in->waves, &texts, err) < 0)
         return -1;
-    return texts.file_count ? rp_report_sources_json(&texts, add(d, "sources"), err) : 0;
+    return texts.trace_count ? rp_report_sources_json(&texts, add(d, "sources"), err) : 0;
 }
 
 /* Adds the parts of the page. */

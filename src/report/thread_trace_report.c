@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/source_texts.h"
 #include "analyze/thread_trace.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -386,6 +387,28 @@ int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_bu
     return rp_report_json_end(&json, err);
 }
 
+static void add_hot_lines(struct rp_json_writer *json, const struct rp_source_trace *trace)
+{
+    rp_json_break(json, 4);
+    rp_json_add_object(json, NULL);
+    rp_json_add_number(json, "cycles", round(trace->cycles));
+    rp_json_add_array(json, "lines");
+    for (size_t i = 0; i < trace->line_count; i++) {
+        const struct rp_source_hot *hot = &trace->lines[i];
+
+        rp_json_break(json, 6);
+        rp_json_add_array(json, NULL);
+        rp_json_add_count(json, NULL, hot->file);
+        rp_json_add_count(json, NULL, hot->line);
+        rp_json_add_number(json, NULL, round(hot->cycles));
+        rp_json_add_number(json, NULL, hot->executed);
+        rp_json_add_text(json, NULL, hot->part);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+    rp_json_end(json);
+}
+
 /* Lines are pairs of number and text, for a page has hundreds of them. */
 int rp_report_sources_json(const struct rp_source_texts *texts, struct rp_buf *buf,
                            struct rp_err *err)
@@ -412,6 +435,10 @@ int rp_report_sources_json(const struct rp_source_texts *texts, struct rp_buf *b
     }
     rp_json_end(&json);
     rp_json_add_text(&json, "schema_version", "1.0");
+    rp_json_add_array(&json, "traces");
+    for (size_t i = 0; i < texts->trace_count; i++)
+        add_hot_lines(&json, &texts->traces[i]);
+    rp_json_end(&json);
     return rp_report_json_end(&json, err);
 }
 

@@ -7,64 +7,48 @@ import odd_pages
 CELLS = "[...document.querySelectorAll('.card table.source tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
 
 
-def cycles_by_line(trace):
-    """As the page counts them: what has no line has that of the instruction behind it."""
-    def line(source):
-        file, number = (source or "").split(" -> ")[-1].rpartition(":")[::2]
-        return (file, int(number)) if number.isdigit() and int(number) else None
-
-    lines = [line(i["source"]) for i in trace["instructions"]]
-    kernels = [i["kernel"] for i in trace["instructions"]]
-    for k in range(len(lines) - 2, -1, -1):
-        if not lines[k] and kernels[k] == kernels[k + 1]:
-            lines[k] = lines[k + 1]
-    for k in range(1, len(lines)):
-        if not lines[k] and kernels[k] == kernels[k - 1]:
-            lines[k] = lines[k - 1]
-    sums = {}
-    for at, i in zip(lines, trace["instructions"]):
-        if at and i["sums"] and i["sums"]["executed"]:
-            sums[at] = sums.get(at, 0) + i["sums"]["latency_cycles"] + i["sums"]["idle_cycles"]
-    return sums
-
-
 def heat(b, page, scratch, hostile, check, loads):
     """PAGE has a thread trace: its source lines have the cycles, and the text that the page has of them."""
     made = os.path.join(scratch, "heat.html")
-    files = {}
 
     def change(docs):
         docs["thread_trace"]["thread_trace"] = docs["thread_trace"]["thread_trace"][:1]
-        for file, line in cycles_by_line(docs["thread_trace"]["thread_trace"][0]):
-            files.setdefault(file, set()).add(line)
-        docs["sources"] = {"schema_version": "1.0", "files": [{"path": file, "lines": [[n, f"{n}: {hostile}"] for n in range(1, max(lines) + 9)]} for file, lines in files.items()]}
+        sources = docs["sources"]
+        sources["traces"] = sources["traces"][:1]
+        for number, file in enumerate(sources["files"]):
+            lines = [hot[1] for hot in sources["traces"][0]["lines"] if hot[0] == number]
+            file["lines"] = [[n, f"{n}: {hostile}"] for n in range(1, max(lines, default=0) + 9)]
 
     docs = odd_pages.altered(page, made, change)
     loads(b, made)
-    trace = docs["thread_trace"]["thread_trace"][0]
-    sums, whole = cycles_by_line(trace), sum(i["sums"]["latency_cycles"] + i["sums"]["idle_cycles"] for i in trace["instructions"] if i["sums"])
-    rows, first = b.run(CELLS), max(files, key=lambda f: sum(n for at, n in sums.items() if at[0] == f))
-    shown = {int(r[0]): r for r in rows if r[0].isdigit()}
-    for (file, line), cycles in sums.items():
-        if file != first:
+    trace, files = docs["sources"]["traces"][0], {}
+    cycles = sum(i["sums"]["latency_cycles"] + i["sums"]["idle_cycles"] for i in docs["thread_trace"]["thread_trace"][0]["instructions"] if i["sums"])
+    check("the lines do not divide the waves' time:", abs(trace["cycles"] - cycles) <= 1 and sum(hot[2] for hot in trace["lines"]) <= trace["cycles"] + len(trace["lines"]), (trace, cycles))
+    for number, line, spent, executed, part in trace["lines"]:
+        files.setdefault(number, {})[line] = (spent, executed, part)
+    rows, first = b.run(CELLS), max(files.values(), key=lambda f: sum(hot[0] for line, hot in f.items() if line))
+    shown = {}
+    for row in (r for r in rows if r[0].isdigit()):
+        shown.setdefault(int(row[0]), row)
+    for line, (spent, executed, part) in first.items():
+        if not line:
             continue
-        check("a line has other cycles:", abs(float(shown[line][1].split()[0]) - 100 * cycles / whole) < 0.06, (line, shown[line], cycles, whole))
+        check("a line has other cycles:", abs(float(shown[line][1].split()[0]) - 100 * spent / trace["cycles"]) < 0.06, (line, shown[line], spent))
+        check("a line has other instructions:", int(shown[line][2].replace(",", "")) == executed and shown[line][3] == part, (line, shown[line], executed))
         check("a line's text is not shown as it is:", shown[line][4] == f"{line}: {hostile}", shown[line])
-    check("lines around are not shown:", any(r[1] == "" for r in shown.values()) or len(shown) < 3, shown)
+    check("lines around are not shown:", any(r[1] == "" for r in shown.values()), shown)
     check("a source line became markup", b.run("document.querySelectorAll('main img, table.source b').length") == 0 and b.run("document.body.dataset.owned") is None)
-    warm = b.run("[...document.querySelectorAll('table.source tbody tr')].map(r => [Number.parseFloat(r.style.getPropertyValue('--warm')) || 0, r.cells.length > 1 ? parseFloat(r.cells[1].textContent) || 0 : 0])")
+    warm = b.run("[...document.querySelectorAll('table.source')].flatMap(t => [...t.tBodies[0].rows]).map(r => [Number.parseFloat(r.style.getPropertyValue('--warm')) || 0, r.cells.length > 1 ? parseFloat(r.cells[1].textContent) || 0 : 0])")
     order = sorted(warm, key=lambda w: w[1])
-    check("heat does not grow with the cycles:", all(x[0] <= y[0] for x, y in zip(order, order[1:])), order)
+    check("heat does not grow with the cycles:", all(x[0] <= y[0] for x, y in zip(order, order[1:])) and order[-1][0] > 0, order)
 
 
 def no_lines(b, page, scratch, check, loads):
     made = os.path.join(scratch, "nolines.html")
 
     def change(docs):
-        for trace in docs["thread_trace"]["thread_trace"]:
-            for i in trace["instructions"]:
-                i["source"] = None
-        docs.pop("sources", None)
+        for trace in docs["sources"]["traces"]:
+            trace["lines"] = []
 
     odd_pages.altered(page, made, change)
     loads(b, made)

@@ -1,16 +1,33 @@
 // A card: all that is known of one kernel.
 
+const gainText = (gain) => (gain ? (digits(gain[0]) === digits(gain[1]) ? digits(gain[0]) : `${digits(gain[0])} to ${digits(gain[1])}`) + 'x faster' : 'unknown');
+
+// Where the waves' time goes: parts of it, with the line that has most of each.
+function waveTimePart(a) {
+  const parts = (a.wave_time || []).filter((p) => p.share >= 0.005).sort((x, y) => y.share - x.share);
+  if (!parts.length) return null;
+  return table('Where the time of its waves goes', [
+    { title: 'part', of: (p) => words(p.part) }, { title: 'share', n: true, of: (p) => percent(p.share) },
+    { title: 'line with most of it', cls: 'code', of: (p) => place(p.line) },
+  ], parts);
+}
+
 function bottleneckPart(k) {
   const a = k.analysis;
   if (!a) return el('div', {}, el('h4', {}, 'Bottleneck'), el('p', { className: 'dim' }, 'unknown'));
-  const condition = (c) => `${words(c.feature)} ${digits(c.value)} ${c.is === 'at_least' ? '≥' : '<'} ${c.threshold}`;
-  const node = el('div', {}, el('h4', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(a.bottleneck.label))));
-  if (a.bottleneck.rules.length)
-    node.append(table('Rules that fired, version ' + a.bottleneck.rules_version, [
-      { title: 'rule', of: (r) => words(r.id) }, { title: 'says', of: (r) => words(r.label) }, { title: 'points', n: true, of: (r) => r.points }, { title: 'because', of: (r) => r.conditions.map(condition).join('; ') },
-    ], a.bottleneck.rules));
+  const b = a.bottleneck, condition = (c) => `${words(c.feature)} ${known(c.value) ? digits(c.value) : 'unknown'}${c.is === 'unknown' ? '' : ` ${c.is === 'at_least' ? '≥' : '<'} ${c.threshold}`}`;
+  const node = el('div', {}, el('h4', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(b.label)), ' ', known(b.cause) ? words(b.cause) : '', b.line ? el('span', {}, ', mostly at ', place(b.line)) : null));
+  if (b.or) node.append(el('p', {}, `It may also be ${words(b.or.cause)}: ${words(b.or.feature)} would tell (needs ${b.or.needs}).`));
+  if (b.advice) node.append(el('p', {}, 'Try: ' + b.advice + '.'));
+  if (known(a.expected_gain)) node.append(el('p', { className: 'dim' }, `Expected gain: kernel ${gainText(a.expected_gain)}` + (a.end_to_end_gain ? `, program ${gainText(a.end_to_end_gain)}.` : '.')));
+  const wave = waveTimePart(a);
+  if (wave) node.append(wave);
+  if (b.rules.length)
+    node.append(folded(`Rules that fired (${b.rules.length}), version ${b.rules_version}`, table('Rules', [
+      { title: 'rule', of: (r) => words(r.id) }, { title: 'cause', of: (r) => words(or(r.cause, r.label)) }, { title: 'expected gain', n: true, of: (r) => gainText(r.gain) }, { title: 'because', of: (r) => r.conditions.map(condition).join('; ') },
+    ], b.rules)));
   else node.append(el('p', { className: 'dim' }, 'No rule fired.'));
-  if (a.bottleneck.missing.length) node.append(folded(`Missing data (${a.bottleneck.missing.length})`, list(a.bottleneck.missing.map((m) => [words(m.feature), 'needs ' + or(m.needs, '?')]))));
+  if (b.missing.length) node.append(folded(`Missing data (${b.missing.length})`, list(b.missing.map((m) => [words(m.feature), 'needs ' + or(m.needs, '?')]))));
   const t = a.thread_traces;
   if (t) node.append(el('p', { className: 'dim' }, ['used', 'partial', 'sampled', 'damaged'].filter((key) => t[key] > 0).map((key) => `${t[key]} ${{ used: t.used === 1 ? 'thread trace' : 'thread traces', partial: 'partial', sampled: 'of a part of the workgroups', damaged: 'damaged and not used' }[key]}`).join(', ')));
   return node;

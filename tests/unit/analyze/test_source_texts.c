@@ -1,3 +1,5 @@
+#include "analyze/source_texts.h"
+
 #include "analyze/thread_trace.h"
 
 #include "base/buf.h"
@@ -69,7 +71,9 @@ static void executed(struct fixture *f, const char *source)
     struct rp_att_instruction *in = &f->instructions[f->trace.instruction_count++];
 
     in->source = (char *)source;
-    in->sums.executed = 1;
+    in->isa = (char *)"s_nop 0";
+    in->kind = RP_ATT_OTHER;
+    in->sums = (struct rp_att_sums){.executed = 1, .latency_cycles = 100, .idle_cycles = 10};
 }
 
 static void found(struct fixture *f, struct rp_source_texts *ret)
@@ -87,10 +91,21 @@ static void lines_around_executed_ones_are_kept(void **state)
     put(f, "snapshots.json", "{\"/\": {\"src\": {\"k.hip\": \"source_0_k.hip\"}}}");
     put_lines(f, "source_0_k.hip");
     executed(f, "/src/k.hip:15");
-    executed(f, "/inline.h:3 -> /src/k.hip:2");
+    executed(f, "/opt/rocm/include/hip/x.h:3 -> /src/k.hip:2");
     executed(f, "/src/k.hip:15");
     executed(f, "/src/k.hip:0");
+    executed(f, "");
     found(f, &texts);
+    assert_int_equal(texts.trace_count, 1);
+    assert_true(texts.traces[0].cycles == 5 * 110);
+    assert_int_equal(texts.traces[0].line_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct rp_source_hot *hot = &texts.traces[0].lines[i];
+
+        assert_int_equal(hot->file, 0);
+        assert_true(hot->cycles == (hot->line == 15 ? 220 : 110));
+        assert_true(hot->executed == (hot->line == 15 ? 2 : 1));
+    }
     assert_int_equal(texts.file_count, 1);
     assert_string_equal(texts.files[0].path, "/src/k.hip");
     assert_int_equal(texts.files[0].line_count, 5 + 7);
@@ -108,9 +123,10 @@ static void what_was_not_executed_has_no_text(void **state)
     put(f, "snapshots.json", "{\"/\": {\"src\": {\"k.hip\": \"source_0_k.hip\"}}}");
     put_lines(f, "source_0_k.hip");
     executed(f, "/src/k.hip:15");
-    f->instructions[0].sums.executed = 0;
+    f->instructions[0].sums = (struct rp_att_sums){0};
     found(f, &texts);
     assert_int_equal(texts.file_count, 0);
+    assert_int_equal(texts.traces[0].line_count, 0);
 }
 
 /* A page may be shown to others: nothing outside of the folder gets into it. */
@@ -138,21 +154,24 @@ static void only_copies_in_the_folder_are_read(void **state)
 
         put(f, "snapshots.json", trees[i]);
         found(f, &texts);
-        assert_int_equal(texts.file_count, 0);
+        assert_int_equal(texts.file_count, 1);
+        assert_int_equal(texts.files[0].line_count, 0);
     }
 }
 
 static void without_copies_there_is_nothing(void **state)
 {
-    static const char *const sources[] = {"",        "k.hip",    ":1",
-                                          "k.hip:x", "k.hip:1x", "/no/such.hip:1"};
+    static const char *const sources[] = {
+        "", "k.hip", ":1", "k.hip:x", "k.hip:1x", "k.hip:99999999999", "/no/such.hip:1"};
     rp_cleanup(rp_source_texts_free) struct rp_source_texts texts = {0};
     struct fixture *f = *state;
 
     for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
         executed(f, sources[i]);
     found(f, &texts);
-    assert_int_equal(texts.file_count, 0);
+    assert_int_equal(texts.file_count, 1);
+    assert_string_equal(texts.files[0].path, "/no/such.hip");
+    assert_int_equal(texts.files[0].line_count, 0);
 }
 
 int main(void)
