@@ -184,7 +184,7 @@ struct rp_profile {
                                        times are measured, or the traces do not say */
     uint32_t timing_version;      /**< of that model */
     struct rp_simulated_timing replayed; /**< over all kernels */
-    struct rp_overlapped overlapped;     /**< with timing_model: each is timed as though alone */
+    struct rp_overlapped overlapped;     /**< with timing_model; simulated ones share the device */
     struct rp_stability stability;       /**< over all runs, on the sum over all kernels */
     struct rp_profile_memory *memory;    /**< owns the strings */
 };

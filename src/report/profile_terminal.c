@@ -163,9 +163,9 @@ static void put_unmodelled(const struct rp_page *page, const struct rp_profile *
                      "Clocks        %llu of %llu waves read fast timing's clock",
                      (unsigned long long)r->fast_clock_waves, (unsigned long long)r->waves);
     if (o->dispatches) {
-        rp_page_line(page, RP_INK_YELLOW, 0,
-                     "Overlap       %llu launches overlap for %s: each is timed as if alone",
-                     (unsigned long long)o->dispatches, time_of(page, (double)o->ns).text);
+        rp_page_line(page, RP_INK_YELLOW, 0, "Overlap       %llu launches overlap for %s: %s",
+                     (unsigned long long)o->dispatches, time_of(page, (double)o->ns).text,
+                     r->calls ? "they share the device" : "each is timed as if alone");
     }
 }
 

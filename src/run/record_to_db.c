@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "run/kernel_names.h"
+#include "run/overlap_time.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"
 
@@ -747,6 +748,7 @@ int rp_record_to_db(const char *trace_path, const char *db_path,
 
     if (rp_record_file_open(trace_path, &file, err) < 0)
         return rp_wrap(err, "read records");
+    rp_overlap_time_share(file);
     c.file = file;
     c.header = rp_record_file_header(file);
     c.records = rp_record_file_records(file, &c.count);

@@ -23,6 +23,12 @@
 
 RP_DEFINE_CLEANUP(struct rp_record_file, rp_record_file_close)
 
+void rp_record_file_replace(struct rp_record_file *file, struct rp_record *records)
+{
+    free(file->aligned_records);
+    file->records = file->aligned_records = records;
+}
+
 void rp_record_file_close(struct rp_record_file *file)
 {
     if (!file)
@@ -170,6 +176,9 @@ static const char *check_counters(const struct rp_record_file *file,
 
 static const char *check_simulated_time(const struct rp_rec_simulation *simulation)
 {
+    for (unsigned i = 0; i < RP_SHARED_RESOURCES; i++)
+        if (!(simulation->needs_ns[i] >= 0 && simulation->needs_ns[i] <= 1e300))
+            return "timing simulation says what cannot be";
     return simulation->replayed_waves > simulation->waves || simulation->waves > INT64_MAX ||
                    simulation->fast_clock_waves > simulation->waves ||
                    !(simulation->error_share >= 0 && simulation->error_share <= 1e300)

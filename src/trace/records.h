@@ -245,6 +245,20 @@ struct rp_rec_counters {
     double value[RP_REC_COUNTER_VALUES];
 };
 
+/** Kernels and copies that run at the same time share these. */
+enum rp_shared_resource {
+    RP_SHARED_ROOM, /**< for waves, on compute units */
+    RP_SHARED_HBM,
+    RP_SHARED_MALL,
+    RP_SHARED_L2,
+    RP_SHARED_LDS,
+    RP_SHARED_VALU,
+    RP_SHARED_MATRIX,
+    RP_SHARED_FROM_HOST, /**< the link to the host, in either direction */
+    RP_SHARED_TO_HOST,
+    RP_SHARED_RESOURCES,
+};
+
 /** A dispatch without one has its time from counts. */
 struct rp_rec_simulation {
     uint64_t dispatch_id;
@@ -252,6 +266,7 @@ struct rp_rec_simulation {
     uint64_t replayed_waves;   /**< of these on the modelled machine */
     double error_share;        /**< estimate of the relative error of the time that the rest adds */
     uint64_t fast_clock_waves; /**< that read a clock which went on as with fast timing */
+    double needs_ns[RP_SHARED_RESOURCES]; /**< if it had each of the device's for itself */
 };
 
 enum { RP_REC_ARG_BYTES = 72 };
@@ -322,6 +337,9 @@ int rp_record_file_parse(const char *name, const void *bytes, size_t size,
 
 /** Closes the file; NULL is accepted. */
 void rp_record_file_close(struct rp_record_file *file);
+
+/** Puts as many other records in place of those that were read. They belong to the reader then. */
+void rp_record_file_replace(struct rp_record_file *file, struct rp_record *records);
 
 #define RP_THREADS_MAGIC       "RPTHRDS1"
 #define RP_THREADS_SUFFIX      ".threads-"
@@ -487,7 +505,7 @@ enum rp_hip_form {
  */
 enum {
     RP_TIMING_FAST_VERSION = 2,
-    RP_TIMING_DETAILED_VERSION = 9,
+    RP_TIMING_DETAILED_VERSION = 10,
     RP_TIMING_OFF_VERSION = 1,
 };
 
@@ -501,7 +519,7 @@ enum {
 /** The variable has names of hardware counters to collect, separated by commas. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 10 };
+enum { RP_DEVICE_TABLE_VERSION = 11 };
 
 enum rp_device_order { RP_DEVICE_FORWARD = 0, RP_DEVICE_REVERSED = 0x7fffffff };
 

@@ -143,6 +143,8 @@ void rp_counter_results_add(struct rp_counter_results *counted, const struct rp_
 
     if (!signal_va || !(counted->count || replayed))
         return;
+    if (replayed)
+        rp_dispatch_needs(dispatch, arch, replay.needs_ns);
     entry = malloc(sizeof *entry + counted->count * sizeof entry->value[0]);
     if (!entry)
         return;

@@ -712,6 +712,15 @@ bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
     return true;
 }
 
+void rp_dispatch_needs(const struct rp_dispatch *d, const struct rp_arch *arch,
+                       double ret_ns[RP_SHARED_RESOURCES])
+{
+    const struct rp_dispatch_timing *t = d->observed;
+    const struct rp_rec_shape *shape = &t->record->shape;
+    rp_timing_needs(arch, &d->counts, &t->stats, shape->groups_per_cu * shape->waves_per_group,
+                    ret_ns);
+}
+
 bool rp_dispatch_shares(const struct rp_dispatch *d)
 {
     const struct rp_dispatch_timing *t = d->observed;

@@ -38,6 +38,10 @@ int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_
 bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
                            double *ret_error_share);
 
+/** Tells, after rp_dispatch_simulated(), what it needs of the device (rp_timing_needs). */
+void rp_dispatch_needs(const struct rp_dispatch *d, const struct rp_arch *arch,
+                       double ret_ns[RP_SHARED_RESOURCES]);
+
 /** Tells whether that simulation was an earlier launch's, which did the same. */
 bool rp_dispatch_shares(const struct rp_dispatch *d);
 

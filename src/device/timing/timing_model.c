@@ -217,6 +217,28 @@ double rp_timing_floor_clocks(const struct rp_arch *arch, const struct rp_counts
     }
 }
 
+void rp_timing_needs(const struct rp_arch *arch, const struct rp_counts *c,
+                     const struct rp_timing_stats *stats, uint32_t waves_per_cu,
+                     double ret_ns[RP_SHARED_RESOURCES])
+{
+    const double scale = scale_of(c, stats), ns = 1e3 / arch->engine_clock_mhz;
+    const double cus = arch->compute_units, simds = cus * arch->simds_per_cu;
+    for (unsigned i = 0; i < RP_SHARED_RESOURCES; i++)
+        ret_ns[i] = 0;
+    if (waves_per_cu)
+        ret_ns[RP_SHARED_ROOM] = ns * scale * (double)stats->wave_clocks / (cus * waves_per_cu);
+    ret_ns[RP_SHARED_HBM] = ns * stats->level_clocks[RP_LEVEL_HBM];
+    ret_ns[RP_SHARED_MALL] = ns * stats->level_clocks[RP_LEVEL_MALL];
+    ret_ns[RP_SHARED_L2] = ns * stats->level_clocks[RP_LEVEL_L2];
+    ret_ns[RP_SHARED_LDS] = ns * scale * (double)stats->lds_busy_clocks / cus;
+    ret_ns[RP_SHARED_VALU] = ns * scale * (double)stats->port_clocks[RP_REC_VALU] / simds;
+    ret_ns[RP_SHARED_MATRIX] = ns * scale * (double)stats->port_clocks[RP_REC_MFMA] / simds;
+    const double gbps = timing_link_gbps(arch, RP_PLACE_HOST);
+    for (unsigned written = 0; written < 2 && gbps > 0; written++)
+        ret_ns[written ? RP_SHARED_TO_HOST : RP_SHARED_FROM_HOST] =
+            (double)c->link_bytes[RP_PLACE_HOST][written] / gbps;
+}
+
 double rp_timing_simulated_clocks(const struct rp_arch *arch, const struct rp_counts *c,
                                   const struct rp_timing_stats *stats)
 {

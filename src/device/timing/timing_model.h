@@ -86,6 +86,14 @@ enum rp_timing_floor {
 double rp_timing_floor_clocks(const struct rp_arch *arch, const struct rp_counts *c,
                               const struct rp_timing_stats *stats, enum rp_timing_floor resource);
 
+/**
+ * Computes how long a dispatch needs what the whole device has of each resource.
+ * @param waves_per_cu  that there is room for
+ */
+void rp_timing_needs(const struct rp_arch *arch, const struct rp_counts *c,
+                     const struct rp_timing_stats *stats, uint32_t waves_per_cu,
+                     double ret_ns[RP_SHARED_RESOURCES]);
+
 /** Returns the clocks of a simulation, but at least all of the floor. */
 double rp_timing_simulated_clocks(const struct rp_arch *arch, const struct rp_counts *c,
                                   const struct rp_timing_stats *stats);

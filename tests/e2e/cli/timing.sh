@@ -50,6 +50,18 @@ EOF
 expect 0 rocm-perf analyze detailed
 says out 'modelled time (detailed timing), not hardware time'
 
+# What overlaps shares the device: eight streams cannot move more than its memory can.
+example overlapping_reads
+expect 0 rocm-perf profile --device software --timing detailed --runs 1 --json -o overlapping ./overlapping_reads
+expect 0 rocm-perf analyze --json overlapping
+mv out overlapping.dag.json
+python3 - overlapping/profile.json overlapping.dag.json <<'EOF' || fail 'kernels that overlap share memory'
+import json, sys
+profile, dag = (json.load(open(name)) for name in sys.argv[1:])
+assert profile["timing"]["overlapped"]["dispatches"] == 8, profile["timing"]
+assert 8 * (32 << 20) / dag["makespan_ns"] < 4400, dag["makespan_ns"] # GB/s
+EOF
+
 # Other targets have the model, too, with constants of their own.
 for target in gfx90a:mi210 gfx950:mi350x; do
     name=${target#*:}

@@ -117,6 +117,12 @@ bool rp_dispatch_simulated(const struct rp_dispatch *d, uint64_t *ret_waves,
     return false;
 }
 
+void rp_dispatch_needs(const struct rp_dispatch *d, const struct rp_arch *arch,
+                       double ret_ns[RP_SHARED_RESOURCES])
+{
+    (void)d, (void)arch, (void)ret_ns;
+}
+
 void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
                                const struct rp_threads_request *wish, rp_threads_tell tell)
 {

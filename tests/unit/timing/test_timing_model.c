@@ -210,6 +210,33 @@ static void a_floor_is_not_above_the_truth(void **state)
     takes(RP_FLOOR_VALU, &c, &s, 100000);
 }
 
+/* What a dispatch needs if it has all of a resource, which others share. */
+static void needs_are_of_the_whole_device(void **state)
+{
+    (void)state;
+    struct rp_timing_stats s = quarter();
+    struct rp_counts c = all_of_it;
+    double ns[RP_SHARED_RESOURCES];
+    s.level_clocks[RP_LEVEL_HBM] = 2100;
+    s.level_clocks[RP_LEVEL_MALL] = 4200;
+    s.level_clocks[RP_LEVEL_L2] = 6300;
+    s.lds_busy_clocks = 304 * 2100;
+    s.port_clocks[RP_REC_VALU] = 1216 * 4200;
+    s.port_clocks[RP_REC_MFMA] = 1216 * 6300;
+    s.wave_clocks = 304 * 8 * 2100;
+    c.link_bytes[RP_PLACE_HOST][0] = 57600;
+    c.link_bytes[RP_PLACE_HOST][1] = 115200;
+    rp_timing_needs(mi300x(), &c, &s, 8, ns);
+    const double expected[RP_SHARED_RESOURCES] = {
+        [RP_SHARED_ROOM] = 4000,    [RP_SHARED_HBM] = 1000,       [RP_SHARED_MALL] = 2000,
+        [RP_SHARED_L2] = 3000,      [RP_SHARED_LDS] = 4000,       [RP_SHARED_VALU] = 8000,
+        [RP_SHARED_MATRIX] = 12000, [RP_SHARED_FROM_HOST] = 1000, [RP_SHARED_TO_HOST] = 2000,
+    };
+    for (unsigned i = 0; i < RP_SHARED_RESOURCES; i++)
+        if (!(ns[i] > expected[i] - 0.5 && ns[i] < expected[i] + 0.5))
+            fail_msg("resource %u: %g ns", i, ns[i]);
+}
+
 static void every_class_has_a_cost(void **state)
 {
     (void)state;
@@ -232,6 +259,7 @@ int main(void)
         cmocka_unit_test(exact_counts_bound_every_dispatch),
         cmocka_unit_test(atomics_on_a_line_follow_one_another),
         cmocka_unit_test(a_floor_is_not_above_the_truth),
+        cmocka_unit_test(needs_are_of_the_whole_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
