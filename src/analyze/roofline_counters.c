@@ -468,7 +468,21 @@ void rp_roof_derive_counters(const struct rp_roof_sums *sums,
 }
 
 /* A counter belongs to what one formula needs, and those should be counted in one run. */
-enum group { F16, F32, F64, MATRIX, READ, WRITE, LDS, L1_MISS, L1, L2, SIMPLE_WORK, SIMPLE_MEMORY };
+enum group {
+    F16,
+    F32,
+    F64,
+    MATRIX,
+    READ,
+    WRITE,
+    LDS,
+    L1_MISS,
+    L1,
+    L2,
+    L2_RATE, /**< the page's memory chart shows it; it costs no further run */
+    SIMPLE_WORK,
+    SIMPLE_MEMORY
+};
 
 static const struct {
     enum rp_roof_counter counter;
@@ -508,6 +522,8 @@ static const struct {
     {RP_ROOF_L1_MISS_ATOMICS_NO_RET, L1_MISS},
     {RP_ROOF_L1_ACCESSES, L1},
     {RP_ROOF_L2_REQUESTS, L2},
+    {RP_ROOF_L2_HITS, L2_RATE},
+    {RP_ROOF_L2_MISSES, L2_RATE},
     {RP_ROOF_INSTS_VALU, SIMPLE_WORK},
     {RP_ROOF_FETCH_SIZE, SIMPLE_MEMORY},
     {RP_ROOF_WRITE_SIZE, SIMPLE_MEMORY},
@@ -560,6 +576,7 @@ static bool is_needed(const struct rp_arch_roofline *arch, size_t at)
     case L1_MISS:
     case L1:
     case L2:
+    case L2_RATE:
         return arch != NULL;
     case SIMPLE_WORK:
         return !counts_by_precision(arch);
@@ -581,7 +598,8 @@ size_t rp_roofline_needs(const char *gfx, struct rp_roofline_need *ret, size_t r
             continue;
         if (count < room)
             ret[count] = (struct rp_roofline_need){
-                .name = roof_collected_name(needs[i].counter, old_names),
+                .name =
+                    roof_collected_name(needs[i].counter, old_names && needs[i].group != L2_RATE),
                 .group = needs[i].group,
             };
         count++;

@@ -187,10 +187,47 @@ def readers(b, page, check, loads):
     b.settle()
 
 
-def run(b, streams, counters, scratch, check, loads):
+def zeros(b, page, profile, scratch, check, loads):
+    """What is zero of a run on one GPU is no row; what is not zero is one."""
+    made = os.path.join(scratch, "zeros.html")
+
+    def change(docs):
+        with open(profile) as file:
+            docs["profile"] = json.load(file)
+        docs["profile"]["provenance"].update(lost_records=0, lost_dispatches=0)
+        for agent in docs["dag"]["idle"]["agents"]:
+            agent["idle_ns"] = 0
+
+    altered(page, made, change)
+    loads(b, made)
+    said = b.run("document.querySelector('#provenance').textContent")
+    check("zeros of the run are rows:", "lost" not in said.replace("was lost", "") and "counter passes" not in said, said)
+    check("that nothing was lost is not said:", "No dispatch, record or end of an operation was lost" in said, said)
+    check("a GPU that was never idle has a table", b.run("document.querySelector('#path').textContent").count("never idle") == 1)
+    altered(page, made, lambda docs: (change(docs), docs["profile"]["provenance"].update(lost_records=3))[0])
+    loads(b, made)
+    said = b.run("document.querySelector('#provenance').textContent")
+    check("what was lost is not said:", "lost records3" in said and "No dispatch, record" not in said, said)
+
+
+def layout(b, page, check, loads):
+    """The finding is first; nothing is wider than its window, and a wide one is used."""
+    for width in (400, 1280, 1920):
+        b.ask("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=1, mobile=False)
+        loads(b, page)
+        check(f"the page is wider than {width} pixels", b.run("document.documentElement.scrollWidth <= innerWidth"))
+        check("the finding is not first", b.run("document.querySelector('main section').id") == "finding" and b.run("document.querySelector('#first-finding').getBoundingClientRect().top") < 400)
+        used = b.run("document.querySelector('#timeline-canvas').getBoundingClientRect().width")
+        check(f"{width} pixels are not used:", used > 0.9 * width, used)
+    b.ask("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+
+
+def run(b, streams, counters, source, scratch, check, loads):
     no_length(b, streams, scratch, check, loads)
     many_streams(b, streams, scratch, check, loads)
     hostile_names(b, streams, scratch, check, loads)
     two_gpus(b, counters, scratch, check, loads)
     nothing_ran(b, streams, scratch, check, loads)
+    zeros(b, streams, os.path.join(source, "tests", "data", "compare", "before.json"), scratch, check, loads)
+    layout(b, counters, check, loads)
     readers(b, streams, check, loads)

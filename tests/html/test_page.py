@@ -273,7 +273,7 @@ def main():
         table_keys(b)
         charts(b, docs)
         paper(b)
-        odd_pages.run(b, os.path.join(scratch, "streams.html"), page, scratch, check, loads)
+        odd_pages.run(b, os.path.join(scratch, "streams.html"), page, SOURCE, scratch, check, loads)
         software_is_said(b, scratch)
         threads_alone(b, scratch)
         counters_alone(b, scratch)

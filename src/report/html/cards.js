@@ -16,7 +16,7 @@ function bottleneckPart(k) {
   const a = k.analysis;
   if (!a) return el('div', {}, el('h4', {}, 'Bottleneck'), el('p', { className: 'dim' }, 'unknown'));
   const b = a.bottleneck, condition = (c) => `${words(c.feature)} ${known(c.value) ? digits(c.value) : 'unknown'}${c.is === 'unknown' ? '' : ` ${c.is === 'at_least' ? '≥' : '<'} ${c.threshold}`}`;
-  const node = el('div', {}, el('h4', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(b.label)), ' ', known(b.cause) ? words(b.cause) : '', b.line ? el('span', {}, ', mostly at ', place(b.line)) : null));
+  const node = el('div', {}, el('h4', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(b.label)), ' ', known(b.cause) && b.cause !== b.label ? words(b.cause) : '', b.line ? el('span', {}, ', mostly at ', place(b.line)) : null));
   if (b.or) node.append(el('p', {}, `It may also be ${words(b.or.cause)}: ${words(b.or.feature)} would tell (needs ${b.or.needs}).`));
   if (b.advice) node.append(el('p', {}, 'Try: ' + b.advice + '.'));
   if (known(a.expected_gain)) node.append(el('p', { className: 'dim' }, `Expected gain: kernel ${gainText(a.expected_gain)}` + (a.end_to_end_gain ? `, program ${gainText(a.end_to_end_gain)}.` : '.')));
@@ -101,10 +101,11 @@ function hotPart(docs, trace) {
 }
 
 function rooflinePart(doc, r) {
-  return el('div', {}, el('h4', {}, 'Roofline' + (doc.devices.length > 1 ? ', ' + gpuName(doc, r.device) : '')), list([
-    ['bound', known(r.bound) ? `${r.bound.length < 4 ? r.bound.toUpperCase() : r.bound}, at ${percent(r.bound_share)} of its peak` : 'unknown'], ['rate', known(r.achieved_gflops) ? digits(r.achieved_gflops) + ' GFLOP/s' : 'unknown'],
-    ['HBM', known(r.achieved_bandwidth_gbps) ? digits(r.achieved_bandwidth_gbps) + ' GB/s' : 'unknown'], ['FLOPs per byte', known(r.arithmetic_intensity) ? digits(r.arithmetic_intensity) : 'unknown'],
-  ]));
+  const facts = [
+    known(r.bound) && ['bound', `${r.bound.length < 4 ? r.bound.toUpperCase() : r.bound}, at ${percent(r.bound_share)} of its peak`], known(r.achieved_gflops) && ['rate', flops(r.achieved_gflops)],
+    known(r.achieved_bandwidth_gbps) && ['HBM', rate(r.achieved_bandwidth_gbps)], known(r.arithmetic_intensity) && ['FLOPs per byte', digits(r.arithmetic_intensity)],
+  ].filter((fact) => fact);
+  return el('div', {}, el('h4', {}, 'Roofline' + (doc.devices.length > 1 ? ', ' + gpuName(doc, r.device) : '')), facts.length ? list(facts) : el('p', { className: 'dim' }, 'unknown: its counters are missing'));
 }
 
 // Counters of zero are named, not tabled.

@@ -10,14 +10,14 @@ function axisStyle(more) {
 // A chart that follows the theme and the width of the page; make(width) gives options and data.
 function chart(app, make, label) {
   const holder = el('div', { className: 'chart', role: 'img', 'aria-label': label });
-  let plot = null;
+  let plot = null, width = 0;
   const draw = () => {
     if (plot) plot.destroy();
-    const { options, data } = make(Math.max(320, holder.clientWidth || 900));
+    width = holder.clientWidth;
+    const { options, data } = make(Math.max(320, width || 900));
     plot = new uPlot(Object.assign({ legend: { show: false }, cursor: { show: false }, ms: 1 }, options), data, holder);
   };
-  let width = 0;
-  window.addEventListener('resize', () => { if (holder.clientWidth !== width) { width = holder.clientWidth; draw(); } });
+  new ResizeObserver(() => { if (plot && holder.clientWidth !== width) draw(); }).observe(holder);
   app.onTheme.push(draw);
   app.onPick.push(draw);
   return { holder, draw };

@@ -13,7 +13,7 @@ function deviceBanner(docs) {
 const flat = (value) => (value === null ? 'unknown' : typeof value === 'object' ? (Array.isArray(value) ? value.map(flat).join(' ') || 'none' : Object.entries(value).map(([k, v]) => `${words(k)}: ${flat(v)}`).join('; ') || 'none') : String(value));
 
 // What says that nothing was lost is one sentence; what says that something was is named.
-const NOTHING = (value) => value === 0 || value === null || value === false || (typeof value === 'object' && !Object.keys(value).length);
+const NOTHING = (value) => value === 0 || !known(value) || value === false || (typeof value === 'object' && !Object.keys(value).length);
 const TROUBLE = ['clipped_ends', 'corrections', 'incomplete_traces', 'lost_dispatches', 'lost_records', 'repaired_timestamps', 'unknown_kernels', 'untraced_queues'];
 
 function provenance(docs) {
@@ -75,7 +75,7 @@ function profilePage(docs, app) {
   whatIfSection(docs, app);
   rooflineSection(docs, app);
   for (const id of ['what-if', 'roofline']) if (hasPlots && document.getElementById('what-if') && document.querySelector('#roofline .chart')) document.getElementById(id).className = 'half';
-  countersSection(docs);
   kernelSection(docs, app);
+  countersSection(docs);
   provenance(docs);
 }

@@ -35,6 +35,7 @@ function hitRate(derived, without) {
 }
 
 function memoryPart(docs, k, r) {
+  if (!['lds_bytes', 'l1_bytes', 'l2_bytes', 'hbm_read_bytes', 'hbm_write_bytes'].some((key) => known(r[key]))) return el('p', { className: 'memory dim' }, 'Memory: no bytes between its memories were counted; profile with --roofline counts them.');
   const at = (level) => (r.levels && r.levels[level]) || {}, device = docs.roofline.devices[r.device] || {}, { ceilings } = r;
   const link = (level, what) => memoryLink(what, at(level).gbps, ceilings[level + '_gbps'], 'peak');
   const conflicts = derivedOf(docs, k, r, 'lds_conflicts_per_access'), behind = hasInfinityCache(device);
