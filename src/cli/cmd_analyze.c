@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "library/library.h"
+#include "report/finding_text.h"
 #include "report/report.h"
 
 /* --- results ------------------------------------------------------------------------------- */
@@ -105,7 +106,9 @@ static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *op
     leave_out(&for_roofline, parts->has_ranking && parts->ranking.found.kernel_count);
     leave_out(&for_waves, parts->has_ranking && parts->ranking.found.kernel_count);
     for_dag.pending = for_roofline.pending = for_waves.pending = for_ranking.pending = pending;
-    if (parts->has_dag)
+    if (parts->has_ranking && for_ranking.print == RP_RESULT_TERMINAL)
+        rc = rp_report_verdict_term(&parts->ranking.found, rp_cli_style(), text, err);
+    if (rc == 0 && parts->has_dag)
         rc = rp_put_dag(&parts->dag, &for_dag, text, err);
     if (rc == 0 && parts->has_roofline)
         rc = rp_put_roofline(&parts->roofline, &for_roofline, text, err);

@@ -407,6 +407,7 @@ static void rp_profile_session_free(struct rp_profile_session *session)
     rp_roofline_free(&session->roofline);
     rp_counters_free(session->counters);
     rp_thread_traces_free(&session->waves);
+    rp_buf_free(&session->verdict);
     rp_buf_free(&session->summary);
     rp_result_folder_close(&session->dir);
     rp_environment_free(&session->env);
@@ -520,6 +521,12 @@ static int print_result(const struct rp_profile_cli *options,
         warn_of_failed_launches(report->profile);
     if (options->json)
         return rp_cli_result(json);
+    if (session->verdict.len && !options->quiet) {
+        const struct rp_page page = rp_page_of_words(&text, rp_cli_style());
+
+        rp_page_words(&page, RP_INK_BOLD, 0, 0, "%s", rp_buf_text(&session->verdict));
+        rp_buf_puts(&text, "\n");
+    }
     if (options->quiet)
         rp_buf_printf(&text, "%.6f\n", report->runtime_ms[0]);
     else if (rp_report_profile_term(report, rp_cli_style_of(options->verbose), &text, err) < 0)

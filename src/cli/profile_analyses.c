@@ -22,6 +22,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/profile_session.h"
+#include "report/finding_text.h"
 #include "trace/counter_set.h"
 
 struct rp_counter_request {
@@ -667,8 +668,19 @@ static int deep(const struct rp_profile_cli *options, struct rp_profile_session 
     return 0;
 }
 
+static int put_verdict(const struct rp_bottlenecks *found, struct rp_buf *to, struct rp_err *err)
+{
+    struct rp_finding_texts texts;
+
+    if (rp_finding_texts_make(found, &texts, err) < 0)
+        return -(int)RP_ENVIRONMENT;
+    rp_finding_put_program(&texts, to);
+    rp_finding_texts_free(&texts);
+    return 0;
+}
+
 /* Finds which kernel to look at first, from everything that was learned. */
-static int rank(const struct rp_profile_session *session, const struct rp_dag_result *dag,
+static int rank(struct rp_profile_session *session, const struct rp_dag_result *dag,
                 const struct rp_result_request *wish, struct rp_buf *summary, struct rp_err *err)
 {
     struct rp_inputs in = {.stores = session->stores,
@@ -682,6 +694,8 @@ static int rank(const struct rp_profile_session *session, const struct rp_dag_re
     int rc = rp_make_ranking(&in, &from, &ranking, err);
 
     rp_buf_puts(summary, wish->print == RP_RESULT_TERMINAL ? "\n" : "");
+    if (rc == 0)
+        rc = put_verdict(&ranking.found, &session->verdict, err);
     return rc < 0 ? rc : rp_put_ranking(&ranking, 0, wish, summary, err);
 }
 

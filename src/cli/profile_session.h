@@ -55,7 +55,8 @@ struct rp_profile_session {
     struct rp_thread_traces waves;          /**< of the run with a thread trace */
     struct rp_thread_trace_options threads; /**< what was asked of it */
     const char *no_threads_reason; /**< static: why there is no thread trace; NULL: there is */
-    struct rp_buf summary;         /**< for people, to print below the profile */
+    struct rp_buf verdict; /**< of the program, in two sentences; empty: none was asked for */
+    struct rp_buf summary; /**< for people, to print below the profile */
 };
 
 /** Says whether the run was killed, or ended with another status than the expected one. */

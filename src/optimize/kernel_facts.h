@@ -161,6 +161,8 @@ struct rp_kernel_facts {
 
     /* These say what limits it. */
     char *bottleneck; /**< label, as in analyze/bottleneck_labels.def */
+    char *finding;    /**< what limits it, in words (report/finding_text.h); NULL: older results */
+    char *advice;     /**< what to try; NULL: none */
     struct rp_fired_rule *rules;
     size_t rule_count;
     char *bound;                    /**< "hbm", "l2", "l1", "lds", "valu", "mfma" */

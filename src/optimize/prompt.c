@@ -279,6 +279,8 @@ static void add_hardware(struct rp_prompt_parts *parts, const struct rp_kernel_f
 static void add_limits(struct rp_buf *out, const struct rp_kernel_facts *f)
 {
     add_named(out, "bottleneck", f->bottleneck);
+    add_named(out, "what limits it", f->finding);
+    add_named(out, "try", f->advice);
     add_named(out, "bound by", f->bound);
     add_share(out, "time that this bound needs at its ceiling", &f->bound_share, "the kernel's");
     add_quantity(out, "arithmetic intensity", &f->intensity, 1, "FLOP per byte");

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "report/finding_text.h"
 #include "report/report.h"
 
 /* Servers use the class to keep cases of several results apart. */
@@ -616,9 +617,10 @@ static void put_path(struct rp_buf *buf, const struct rp_dag_result *dag)
 }
 
 /* @param unit of the column of times */
-static void markdown_put_kernel(struct rp_buf *buf, const struct rp_bottleneck_kernel *k,
-                                struct rp_unit unit)
+static void markdown_put_kernel(struct rp_buf *buf, const struct rp_finding_texts *texts,
+                                size_t kernel, struct rp_unit unit)
 {
+    const struct rp_bottleneck_kernel *k = &texts->of->kernels[kernel];
     struct rp_number_text rooms[4];
 
     rp_buf_puts(buf, "| ");
@@ -629,32 +631,55 @@ static void markdown_put_kernel(struct rp_buf *buf, const struct rp_bottleneck_k
     rp_buf_printf(buf, " | %s | %s | ",
                   k->time_ns.known ? rp_unit_number(unit, k->time_ns.value).text : "",
                   number(&rooms[0], k->weight, 100, 1));
-    markdown_plain(buf, rp_bottleneck_names[k->label]);
+    rp_finding_put_kernel(texts, kernel, buf);
     rp_buf_printf(buf, " | %s | %s | %s |\n", number(&rooms[1], k->headroom, 100, 1),
                   number(&rooms[2], k->end_to_end_bound, 1, 3),
                   number(&rooms[3], k->free_bound, 1, 3));
 }
 
-static void put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b)
+static int put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b, struct rp_err *err)
 {
+    struct rp_finding_texts texts;
     struct rp_unit_span span = {0};
     struct rp_unit unit;
     size_t shown = 0;
 
+    if (rp_finding_texts_make(b, &texts, err) < 0)
+        return -1;
+    texts.put_code = markdown_cell;
     for (size_t i = 0; i < b->kernel_count && i < MARKDOWN_MOST_ROWS; i++)
         if (b->kernels[i].time_ns.known)
             rp_unit_span_add(&span, b->kernels[i].time_ns.value);
     unit = rp_unit_of(RP_UNIT_TIME, span, true);
-    rp_buf_printf(buf,
-                  "\n| kernel | calls | %s | %% of %s | bottleneck | %% to gain | speed-up "
-                  "| if free |\n|---|---:|---:|---:|---|---:|---:|---:|\n",
-                  unit.name, b->basis == RP_RANK_CRITICAL_PATH ? "path" : "time");
+    rp_buf_printf(
+        buf,
+        "\n| kernel | calls | %s | %% of %s | what limits it | headroom %% | max speed-up "
+        "| if removed |\n|---|---:|---:|---:|---|---:|---:|---:|\n",
+        unit.name, b->basis == RP_RANK_CRITICAL_PATH ? "path" : "time");
     while (shown < b->kernel_count && shown < MARKDOWN_MOST_ROWS &&
            buf->len < RP_MARKDOWN_MOST_BYTES)
-        markdown_put_kernel(buf, &b->kernels[shown++], unit);
+        markdown_put_kernel(buf, &texts, shown++, unit);
+    rp_finding_texts_free(&texts);
     if (shown < b->kernel_count)
         rp_buf_printf(buf, "\n%zu more kernels are in the other forms of this report.\n",
                       b->kernel_count - shown);
+    return 0;
+}
+
+/* The verdict comes first; names and places in it are code, the rest are this program's own words.
+ */
+static int put_finding(struct rp_buf *buf, const struct rp_bottlenecks *b, struct rp_err *err)
+{
+    struct rp_finding_texts texts;
+    const size_t before = buf->len;
+
+    if (rp_finding_texts_make(b, &texts, err) < 0)
+        return -1;
+    texts.put_code = markdown_code;
+    rp_finding_put_program(&texts, buf);
+    rp_buf_puts(buf, buf->len > before ? "\n\n" : "");
+    rp_finding_texts_free(&texts);
+    return 0;
 }
 
 /* Work that did not happen took no time, so the reader is told. */
@@ -721,11 +746,13 @@ int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, st
         rp_form_put_mark(buf, parts);
         rp_buf_puts(buf, "**\n\n");
     }
+    if (put_finding(buf, parts->bottlenecks, err) < 0)
+        return -RP_ENVIRONMENT;
     github_markdown_put_launches(buf, parts);
     if (parts->dag)
         put_path(buf, parts->dag);
-    if (parts->bottlenecks->kernel_count)
-        put_kernels(buf, parts->bottlenecks);
+    if (parts->bottlenecks->kernel_count && put_kernels(buf, parts->bottlenecks, err) < 0)
+        return -RP_ENVIRONMENT;
     github_markdown_put_impossible(buf, parts, &known);
     return rp_report_end(buf, err);
 }

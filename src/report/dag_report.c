@@ -476,8 +476,25 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
                      : "Kernels       %s total; %s on the longest dependency chain",
                  time_of(page, r->kernel_time_ns).text, time_of(page, r->kernel_span_ns).text);
     if (r->agent_count != 1) /* Of one GPU the line below says it. */
-        rp_page_line(page, RP_INK_PLAIN, 0, "GPU idle      %s %% of the time on all GPUs",
+        rp_page_line(page, RP_INK_PLAIN, 0,
+                     "GPU idle      %s %% of the time (no kernel, no copy on any GPU)",
                      percent(r->concurrency_ns[0], r->makespan_ns).text);
+}
+
+/** Traces name copies by a constant of the runtime. */
+static const char *operation_words(const char *name)
+{
+    static const char *const words[][2] = {
+        {"MEMORY_COPY_HOST_TO_DEVICE", "copy from host to GPU"},
+        {"MEMORY_COPY_DEVICE_TO_HOST", "copy from GPU to host"},
+        {"MEMORY_COPY_DEVICE_TO_DEVICE", "copy from GPU to GPU"},
+        {"MEMORY_COPY_HOST_TO_HOST", "copy from host to host"},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(name, words[i][0]) == 0)
+            return words[i][1];
+    return name;
 }
 
 static void put_shares(const struct rp_page *page, const struct rp_dag_result *r)
@@ -494,7 +511,7 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
         rp_unit_span_add(&span, (double)r->shares[shown].path_ns);
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     for (size_t i = 0; i < shown; i++)
-        names[i] = r->shares[i].name;
+        names[i] = operation_words(r->shares[i].name);
     if (rp_short_names_make(names, shown, &short_names, NULL) < 0) {
         page->out->failed = true;
         return;
@@ -505,7 +522,7 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
         rp_autobuf bar = {0};
 
         rp_page_bar(page, share, BAR, &bar);
-        rp_page_named(page, RP_INK_PLAIN, 2, page->verbose ? r->shares[i].name : short_names.at[i],
+        rp_page_named(page, RP_INK_PLAIN, 2, page->verbose ? names[i] : short_names.at[i],
                       "%6s %% %s %8s %s  ", percent(r->shares[i].path_ns, r->makespan_ns).text,
                       rp_buf_text(&bar), rp_unit_number(unit, (double)r->shares[i].path_ns).text,
                       unit.name);
@@ -549,7 +566,7 @@ static void put_one_agent(const struct rp_page *page, const struct rp_dag_result
 
     put_causes(r, &r->agents[0], &text);
     page->out->failed |= text.failed;
-    rp_page_line(page, RP_INK_PLAIN, 0, "GPU idle      %s %% of the time%s",
+    rp_page_line(page, RP_INK_PLAIN, 0, "GPU idle      %s %% of the time (no kernel, no copy)%s",
                  percent(r->makespan_ns - r->agents[0].busy_ns, r->makespan_ns).text,
                  rp_buf_text(&text));
 }

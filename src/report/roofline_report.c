@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/units.h"
+#include "report/finding_text.h"
 #include "report/report.h"
 
 /* Keys are in alphabetical order in every object, and unknown values are null. */
@@ -510,8 +511,27 @@ static void add_other(struct rp_json_writer *json, const struct rp_finding *f)
     rp_json_end(json);
 }
 
-static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k)
+static void add_evidence(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k)
 {
+    struct rp_finding_evidence rows[RP_CAUSE_EVIDENCE];
+    const size_t count = rp_finding_evidence(k, rows);
+
+    rp_json_add_array(json, "evidence");
+    for (size_t i = 0; i < count; i++) {
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "feature", rows[i].name);
+        rp_json_add_text(json, "name", rows[i].words);
+        rp_json_add_text(json, "unit", rows[i].unit);
+        rp_json_add_text(json, "value", rows[i].value);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+}
+
+static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k,
+                        const struct rp_finding_texts *texts, size_t kernel)
+{
+    rp_autobuf text = {0};
     const struct rp_rule *rules;
     size_t count;
 
@@ -519,6 +539,7 @@ static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_
     rp_json_add_object(json, "bottleneck");
     rp_json_add_text(json, "advice", rp_cause_facts(k->finding.cause)->advice);
     rp_json_add_text(json, "cause", rp_cause_facts(k->finding.cause)->name);
+    add_evidence(json, k);
     rp_json_add_text(json, "label", rp_bottleneck_names[k->label]);
     rp_json_add_text(json, "line", k->finding.line);
     add_missing(json, &k->features);
@@ -530,7 +551,10 @@ static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_
             add_rule(json, &rules[i], &k->features);
     rp_json_end(json);
     rp_json_add_text(json, "rules_version", rp_rules_version());
+    rp_finding_put_kernel(texts, kernel, &text);
+    rp_json_add_text(json, "text", rp_buf_text(&text));
     rp_json_end(json);
+    json->out->failed |= text.failed;
 }
 
 /* --- a kernel ------------------------------------------------------------------------------ */
@@ -597,11 +621,13 @@ static void add_statistics(struct rp_json_writer *json, const struct rp_bottlene
 }
 
 static void bottleneck_report_add_kernel(struct rp_json_writer *json,
-                                         const struct rp_bottleneck_kernel *k, bool sums_alone)
+                                         const struct rp_finding_texts *texts, size_t kernel)
 {
+    const struct rp_bottleneck_kernel *k = &texts->of->kernels[kernel];
+
     rp_json_break(json, 4);
     rp_json_add_object(json, NULL);
-    add_verdict(json, k);
+    add_verdict(json, k, texts, kernel);
     rp_json_add_count_if(json, "calls", k->calls > 0, k->calls);
     rp_report_quantity(json, "end_to_end_bound", k->end_to_end_bound);
     rp_report_quantity(json, "end_to_end_bound_if_free", k->free_bound);
@@ -617,7 +643,7 @@ static void bottleneck_report_add_kernel(struct rp_json_writer *json,
     rp_json_add_text(json, "name", k->name);
     add_residency(json, &k->residency);
     rp_report_quantity(json, "priority", k->priority);
-    if (sums_alone)
+    if (texts->of->sums_alone)
         add_statistics(json, k);
     add_traced(json, &k->traced);
     rp_report_quantity(json, "time_ns", k->time_ns);
@@ -627,9 +653,11 @@ static void bottleneck_report_add_kernel(struct rp_json_writer *json,
 }
 
 /* Writes what limits the program as a whole. */
-static void add_program(struct rp_json_writer *json, const struct rp_bottlenecks *b)
+static void add_program(struct rp_json_writer *json, const struct rp_finding_texts *texts)
 {
+    const struct rp_bottlenecks *b = texts->of;
     const struct rp_cause_facts *facts = rp_cause_facts(b->program.cause);
+    rp_autobuf text = {0};
 
     rp_json_add_object(json, "program");
     rp_json_add_text(json, "advice", facts->advice);
@@ -639,14 +667,22 @@ static void add_program(struct rp_json_writer *json, const struct rp_bottlenecks
     rp_json_add_text(json, "label", rp_bottleneck_names[facts->label]);
     rp_json_add_text(json, "line", b->program.line);
     rp_report_quantity(json, "share", b->program_share);
+    rp_finding_put_program(texts, &text);
+    rp_json_add_text(json, "text", text.len ? rp_buf_text(&text) : NULL);
     rp_json_end(json);
+    json->out->failed |= text.failed;
 }
 
 int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct rp_buf *buf,
                             struct rp_err *err)
 {
-    struct rp_json_writer json = rp_report_json(buf);
+    struct rp_json_writer json;
     size_t count = top && top < b->kernel_count ? top : b->kernel_count;
+    struct rp_finding_texts texts;
+
+    if (rp_finding_texts_make(b, &texts, err) < 0)
+        return -(int)RP_ENVIRONMENT;
+    json = rp_report_json(buf);
 
     rp_json_add_text(&json, "basis", rp_rank_basis_names[b->basis]);
     json.indent = 0; /* They stay on the same line. */
@@ -656,9 +692,10 @@ int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct r
     rp_json_add_count(&json, "kernel_count", b->kernel_count);
     rp_json_add_array(&json, "kernels");
     for (size_t i = 0; i < count; i++)
-        bottleneck_report_add_kernel(&json, &b->kernels[i], b->sums_alone);
+        bottleneck_report_add_kernel(&json, &texts, i);
     rp_json_end(&json);
-    add_program(&json, b);
+    add_program(&json, &texts);
+    rp_finding_texts_free(&texts);
     rp_json_add_text(&json, "rules_version", rp_rules_version());
     rp_json_add_text(&json, "schema_version", "1.1");
     /* These values are made of the thread trace alone. */
@@ -767,6 +804,59 @@ static void put_ranking(const struct rp_page *page, const struct rp_bottlenecks 
         analysis_term_put_kernel(page, &b->kernels[i]);
 }
 
+static void put_evidence(const struct rp_page *page, const struct rp_finding_texts *texts,
+                         size_t kernel)
+{
+    struct rp_finding_evidence rows[RP_CAUSE_EVIDENCE];
+    const size_t count = rp_finding_evidence(&texts->of->kernels[kernel], rows);
+    rp_autobuf text = {0}, advice = {0};
+
+    for (size_t i = 0; i < count; i++)
+        rp_buf_printf(&text, "%s%s %s %s", i ? ", " : "", rows[i].words, rows[i].value,
+                      rows[i].unit);
+    if (text.len)
+        rp_page_words(page, RP_INK_DIM, 8, 2, "%s", rp_buf_text(&text));
+    rp_finding_put_advice(texts, kernel, &advice);
+    if (advice.len)
+        rp_page_words(page, RP_INK_DIM, 8, 2, "Try: %s", rp_buf_text(&advice));
+    page->out->failed |= text.failed || advice.failed;
+}
+
+/** Writes a line with a bar: the share, the kernel, what limits it, where, and what is to gain. */
+static void put_finding(const struct rp_page *page, const struct rp_finding_texts *texts,
+                        size_t kernel)
+{
+    enum { BAR = 12 };
+    const struct rp_bottleneck_kernel *k = &texts->of->kernels[kernel];
+    rp_autobuf bar = {0}, text = {0};
+
+    rp_page_bar(page, k->weight.known ? k->weight.value : 0, BAR, &bar);
+    rp_buf_printf(&text, "%s: ", texts->names.at[kernel]);
+    rp_finding_put_kernel(texts, kernel, &text);
+    rp_page_named(page, RP_INK_PLAIN, 0, rp_buf_text(&text), "%6s %s  ",
+                  bottleneck_report_number(k->weight, 100, 1).text, rp_buf_text(&bar));
+    page->out->failed |= bar.failed || text.failed;
+    if (page->verbose)
+        put_evidence(page, texts, kernel);
+    else
+        analysis_term_put_traced(page, &k->traced);
+}
+
+static int put_findings(const struct rp_page *page, const struct rp_bottlenecks *b, size_t shown,
+                        struct rp_err *err)
+{
+    struct rp_finding_texts texts;
+
+    if (rp_finding_texts_make(b, &texts, err) < 0)
+        return -(int)RP_ENVIRONMENT;
+    rp_page_line(page, RP_INK_DIM, 0, "%6s %-12s  kernel: what limits it",
+                 b->basis == RP_RANK_CRITICAL_PATH ? "% path" : "% time", "");
+    for (size_t i = 0; i < shown; i++)
+        put_finding(page, &texts, i);
+    rp_finding_texts_free(&texts);
+    return 0;
+}
+
 /* Sums have no timeline to rank by, so they only give a table. */
 static void analysis_term_put_statistics(const struct rp_page *page,
                                          const struct rp_bottleneck_kernel *k)
@@ -809,7 +899,9 @@ int rp_report_analysis_term(const struct rp_bottlenecks *b, size_t top, struct r
             shown--;
     for (size_t i = 0; i < shown && b->sums_alone; i++)
         analysis_term_put_statistics(&page, &b->kernels[i]);
-    if (!b->sums_alone)
+    if (!b->sums_alone && put_findings(&page, b, shown, err) < 0)
+        return -(int)RP_ENVIRONMENT;
+    if (!b->sums_alone && page.verbose)
         put_ranking(&page, b, shown);
     if (shown < b->kernel_count)
         rp_page_line(&page, RP_INK_DIM, 2,

@@ -16,6 +16,6 @@ cat >run/host/7_hsa_api_trace.csv <<'CSV'
 "HSA_CORE_API","hsa_signal_store_screlease",70,70,3,1008000,1009000
 CSV
 rocm-perf analyze -v run
-rocm-perf analyze -v run/host/7_hip_api_trace.csv run/host/7_kernel_trace.csv | head -n 1
+rocm-perf analyze -v run/host/7_hip_api_trace.csv run/host/7_kernel_trace.csv | grep '^End to end  '
 sed -i 's/1010000,1050000/1.01E+06,1050000/' run/host/7_kernel_trace.csv
 rocm-perf analyze -v run

@@ -20,7 +20,7 @@ calls() { # calls FOLDER, with lines of: name, start, end
 }
 analyze() {
     echo "$1:"
-    rocm-perf analyze -v "$@" | grep -e '^End to end' -e clipped
+    rocm-perf analyze -v "$@" | grep -e '^End to end  ' -e clipped
     rocm-perf compare "$1" "$1" >/dev/null || echo "compare: $?"
 }
 three=$(printf 'LaunchKernel %s\n' '100 110' '120 130' '140 150')

@@ -32,6 +32,6 @@ call() { # OPERATION CALL START END
 } >run/host/7_results.json
 rocm-perf analyze -v run/host/7_results.json
 cp "$SOURCE/tests/data/rocpd/vadd-kernel_results.db" run/host/7_results.db
-rocm-perf analyze -v run | head -n 1
+rocm-perf analyze -v run | grep '^End to end  '
 sed -i 's/"end_timestamp":1090000/"end":1090000/' run/host/7_results.json
 rocm-perf analyze -v run/host/7_results.json

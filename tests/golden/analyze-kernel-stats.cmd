@@ -24,9 +24,9 @@ with open("run/host/1_kernel_stats.csv", "w") as out:
         of = [int(r["End_Timestamp"]) - int(r["Start_Timestamp"]) for r in rows if r["Kernel_Name"] == name]
         out.write('"%s",%d,%d\n' % (name, len(of), sum(of)))
 PY
-rocm-perf analyze -v run | head -n 1
-sed -i 's/,[0-9]*$/,1/' run/host/1_kernel_stats.csv && rocm-perf analyze -v run | head -n 1
-mv run/host/1_kernel_stats.csv run/host/2_kernel_stats.csv && rocm-perf analyze -v run | head -n 1
+rocm-perf analyze -v run | grep -e '^Kernel statistics' -e '^End to end  '
+sed -i 's/,[0-9]*$/,1/' run/host/1_kernel_stats.csv && rocm-perf analyze -v run | grep -e '^Kernel statistics' -e '^End to end  '
+mv run/host/1_kernel_stats.csv run/host/2_kernel_stats.csv && rocm-perf analyze -v run | grep -e '^Kernel statistics' -e '^End to end  '
 echo "damaged"
 for row in 'k,0,5' 'k,-1,5' 'k,1,x' 'k,1,9223372036854775808' 'k,1' 'k,1,5,3,2' ''; do
     { echo Name,Calls,TotalDurationNs$( [ "$row" = k,1,5,3,2 ] && echo ,MinNs,MaxNs); echo "$row"; } >bad_kernel_stats.csv

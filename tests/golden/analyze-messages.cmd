@@ -22,7 +22,7 @@ cat >upper/1_HIP_API_TRACE.CSV <<CSV
 "HIP_RUNTIME_API_EXT","hipDeviceSynchronize",77,77,9,999999999000,1000000012000
 CSV
 for trace in upper upper/1_KERNEL_TRACE.CSV upper/1_HIP_API_TRACE.CSV packed_KERNEL_TRACE.CSV.GZ; do
-    rocm-perf analyze -v $trace 2>&1 | head -n 2
+    rocm-perf analyze -v $trace 2>&1 | grep -e '^End to end  ' -e '^Kernels  ' -e warning -e rocm-perf:
 done
 # A kernel that takes none of the time is not ranked unless it is asked for.
 traces 1000000011000 >1_kernel_trace.csv

@@ -11,4 +11,4 @@ table = next(n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type
 db.execute(f"DELETE FROM {table}")
 db.commit()
 END
-rocm-perf analyze -v idle | head -n 2
+rocm-perf analyze -v idle | grep -A 1 '^Thread trace'

@@ -1,6 +1,6 @@
 # Different commands one after the other: said, unless one parent or one time tells otherwise.
 data=$SOURCE/tests/data/rocpd
-rocm-perf analyze -v "$data/streams-hip_results.db" "$data/vadd-kernel_results.db" | head -n 1
+rocm-perf analyze -v "$data/streams-hip_results.db" "$data/vadd-kernel_results.db" | grep '^End to end  '
 rocm-perf analyze "$data/multik-pmc-synthetic_results.db" "$data/vadd-kernel_results.db" --roofline >/dev/null
 alter() {
     cp "$data/vadd-kernel_results.db" "$1.db" && chmod u+w "$1.db"
@@ -18,5 +18,5 @@ PY
 for what in ppid command start,end; do
     alter "same-$what" "$what"
     echo "same $what"
-    rocm-perf analyze -v "$data/streams-hip_results.db" "same-$what.db" | head -n 1
+    rocm-perf analyze -v "$data/streams-hip_results.db" "same-$what.db" | grep '^End to end  '
 done

@@ -1,6 +1,6 @@
 # What other tools leave is read, or refused by what it is.
 cd "$SOURCE/tests/data/cases"
-for what in omniperf1 rocprof1 rocprof1/results.csv; do rocm-perf analyze -v $what | head -n 8; done
+for what in omniperf1 rocprof1 rocprof1/results.csv; do rocm-perf analyze -v $what | sed -n '/^Kernel/,$p' | head -n 8; done
 for what in rocprofv2 rocprofv2/hip_api_trace_11.csv rocprofv2_ui kineto.json pytorch_trace.json; do rocm-perf analyze -v $what; echo "exit $?"; done
 cd "$OLDPWD"
 # Results of rocprof -o NAME.csv: by their names alone, or beside results.csv.

@@ -36,7 +36,7 @@ for i, counter in ((1, "SQ_WAVES"), (2, "SQ_BUSY_CYCLES")): write(f"result/count
 PY
 for case in order after before chain passes plain result; do
     rocm-perf analyze -v $case >shown
-    echo "$case: exit $? $(head -n 1 shown)"
+    echo "$case: exit $? $(grep '^End to end  ' shown)"
     rocm-perf report --format csv -o - $case 2>/dev/null | python3 -c '
 import csv, sys
 for r in csv.DictReader(sys.stdin): print(*(r[c] for c in ("kernel", "calls", "time_ns", "vgprs", "workgroup_size")))'

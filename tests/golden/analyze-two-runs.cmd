@@ -16,7 +16,7 @@ counters() { # FOLDER PID START NAME
         "$2" "$4" "$3" $(($3 + 100000)) >"$1/$2_counter_collection.csv"
 }
 trace ranks 123 1000000; trace ranks 456 1050000
-rocm-perf analyze -v ranks | head -n 2
+rocm-perf analyze -v ranks | grep -e '^End to end  ' -e '^Kernels  ' -e warning -e rocm-perf:
 trace runs 123 1000000; trace runs 456 9000000
 rocm-perf analyze -v runs; echo "exit $?"
 rocm-perf report -o x.html runs; echo "exit $?"
@@ -27,7 +27,7 @@ for pass in 1 2; do
     trace passes/pass_$pass/host $((10 + pass)) ${pass}000000
     counters passes/pass_$pass/host $((10 + pass)) ${pass}000000 "$([ $pass = 1 ] && echo SQ_WAVES || echo SQ_INSTS_VALU)"
 done
-rocm-perf analyze -v passes | grep -v -e '^Note' -e '^  ' | head -n 3
+rocm-perf analyze -v passes | grep -v -e '^Note' -e '^  ' -e '^`' | head -n 4
 echo "the same counters twice: ranks, runs"
 counters same 1 1000000 SQ_WAVES; counters same 2 1050000 SQ_WAVES
 rocm-perf analyze -v same >/dev/null

@@ -11,7 +11,7 @@ try analyze pipe
 try report pipe
 mkdir folder profile && cp "$data/rocpd/vadd-kernel_results.db" folder && mkfifo folder/other.db folder/results.json
 cp "$data/rocpd/vadd-kernel_results.db" profile/trace_results.db && mkfifo profile/profile.json
-try analyze folder | head -n 1
+try analyze folder | grep '^End to end  '
 try compare folder profile
 try report profile
 mv profile/profile.json profile/roofline.json && cp "$data/compare/before.json" profile/profile.json

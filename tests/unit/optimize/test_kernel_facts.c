@@ -36,7 +36,8 @@ static const char analysis[] =
     "   \"headroom_assumption\": \"no stalls\", \"end_to_end_bound\": 1.6,"
     "   \"end_to_end_bound_if_free\": null, \"thread_traces\": {\"partial\": 1},"
     "   \"occupancy\": {\"achieved_waves_per_simd\": 2.5},"
-    "   \"bottleneck\": {\"label\": \"latency_bound\", \"rules\": [{\"id\": \"few_waves\","
+    "   \"bottleneck\": {\"text\": \"memory latency at k.hip:3\", \"label\": \"latency_bound\", "
+    "\"rules\": [{\"id\": \"few_waves\","
     "     \"conditions\": [{\"feature\": \"stall\", \"is\": \"below\", \"threshold\": 0.3,"
     "                       \"value\": 0.125},"
     "                      {\"feature\": \"wait\", \"is\": \"at_least\", \"threshold\": 1,"
@@ -108,6 +109,7 @@ static void joins_all_four_files(void **state)
     is(k->end_to_end_bound, 1.6);
     assert_false(k->free_bound.known);
     assert_string_equal(k->bottleneck, "latency_bound");
+    assert_string_equal(k->finding, "memory latency at k.hip:3");
     assert_int_equal(k->rule_count, 1);
     assert_string_equal(k->rules[0].text, "stall 0.125 is below 0.3 and wait 2 is at least 1");
     assert_string_equal(k->bound, "hbm");

@@ -71,6 +71,8 @@ static void whole(void **state)
         .weight = {true, 0.5},
         .weight_basis = (char *)"critical_path",
         .bottleneck = (char *)"memory latency",
+        .finding = (char *)"memory latency at k.hip:3",
+        .advice = (char *)"unroll",
         .rules = &rule,
         .rule_count = 1,
         .ceilings = &ceiling,
@@ -122,6 +124,8 @@ static void whole(void **state)
         "## Measured\n"
         "- weight: 50.0 % of the critical path of the program\n"
         "- bottleneck: memory latency\n"
+        "- what limits it: memory latency at k.hip:3\n"
+        "- try: unroll\n"
         "- of the ceiling of hbm: 25.0 %\n"
         "- vector registers allocated per work-item: 12\n"
         "- launched with 256 x 1 x 1 work-items in workgroups of 64 x 1 x 1\n"
