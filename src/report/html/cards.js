@@ -1,13 +1,13 @@
 // A card: all that is known of one kernel.
 
-const gainText = (gain) => (gain ? (digits(gain[0]) === digits(gain[1]) ? digits(gain[0]) : `${digits(gain[0])} to ${digits(gain[1])}`) + 'x faster' : 'unknown');
+const gainText = (gain) => (gain ? (times(gain[0]) === times(gain[1]) ? times(gain[0]) : `${times(gain[0])}x to ${times(gain[1])}`) + 'x faster' : 'unknown');
 
 // Where the waves' time goes: parts of it, with the line that has most of each.
 function waveTimePart(a) {
   const parts = (a.wave_time || []).filter((p) => p.share >= 0.005).sort((x, y) => y.share - x.share);
   if (!parts.length) return null;
   return table('Where the time of its waves goes', [
-    { title: 'part', of: (p) => words(p.part) }, { title: 'share', n: true, of: (p) => percent(p.share) },
+    { title: 'part', of: (p) => words(p.part).replace(/\b(lds|valu|mfma)\b/g, (unit) => unit.toUpperCase()) }, { title: 'share', n: true, of: (p) => percent(p.share) },
     { title: 'line with most of it', cls: 'code', of: (p) => place(p.line) },
   ], parts);
 }
@@ -17,6 +17,7 @@ function bottleneckPart(k) {
   if (!a) return el('div', {}, el('h4', {}, 'Bottleneck'), el('p', { className: 'dim' }, 'unknown'));
   const b = a.bottleneck, condition = (c) => `${words(c.feature)} ${known(c.value) ? digits(c.value) : 'unknown'}${c.is === 'unknown' ? '' : ` ${c.is === 'at_least' ? '≥' : '<'} ${c.threshold}`}`;
   const node = el('div', {}, el('h4', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(b.label)), ' ', known(b.cause) && b.cause !== b.label ? words(b.cause) : '', b.line ? el('span', {}, ', mostly at ', place(b.line)) : null));
+  if (b.evidence && b.evidence.length) node.append(list(b.evidence.map((e) => [e.name, `${e.value} ${e.unit}`])));
   if (b.or) node.append(el('p', {}, `It may also be ${words(b.or.cause)}: ${words(b.or.feature)} would tell (needs ${b.or.needs}).`));
   if (b.advice) node.append(el('p', {}, 'Try: ' + b.advice + '.'));
   if (known(a.expected_gain)) node.append(el('p', { className: 'dim' }, `Expected gain: kernel ${gainText(a.expected_gain)}` + (a.end_to_end_gain ? `, program ${gainText(a.end_to_end_gain)}.` : '.')));
@@ -74,8 +75,8 @@ function headroomPart(k) {
   if (!a) return null;
   return el('div', {}, el('h4', {}, 'Headroom'), list([
     ['headroom', percent(a.headroom_fraction)], a.headroom_assumption && ['assuming', a.headroom_assumption], ['% of total time', percent(a.weight)],
-    ['max program speed-up', known(a.end_to_end_bound) ? digits(a.end_to_end_bound) + 'x' : 'unknown'],
-    ['speed-up if removed', known(a.end_to_end_bound_if_free) ? digits(a.end_to_end_bound_if_free) + 'x' : 'unknown'],
+    ['max program speed-up', known(a.end_to_end_bound) ? times(a.end_to_end_bound) + 'x' : 'unknown'],
+    ['speed-up if removed', known(a.end_to_end_bound_if_free) ? times(a.end_to_end_bound_if_free) + 'x' : 'unknown'],
   ]));
 }
 

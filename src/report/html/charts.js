@@ -278,7 +278,7 @@ function whatIfChart(dag, groups, app) {
     const top = dag.makespan_ns / unit;
     return { data, options: {
       width, height: 320, series, bands, scales: { x: { time: false, range: () => [-0.01, 1.01] }, y: { range: (u, least) => [Math.max(0, least - (top - least) * 0.15 - top * 0.01), top * 1.03] } },
-      axes: [axisStyle({ label: 'how much faster the kernel is', splits: () => xs, values: () => factors.map((f) => (f === Infinity ? 'no time' : width < 600 && f > 1 && f < 1.5 ? '' : f + '×')), space: 20 }), axisStyle({ label: 'end-to-end time, ' + unitName, size: 76 })],
+      axes: [axisStyle({ label: 'how much faster the kernel is', splits: () => xs, values: () => factors.map((f) => (f === Infinity ? 'no time' : width < 600 && f > 1 && f < 1.5 ? '' : f + 'x')), space: 20 }), axisStyle({ label: 'end-to-end time, ' + unitName, size: 76 })],
       hooks: { draw: [(u) => { const ratio = devicePixelRatio || 1; groups.forEach((g) => { const ink = app.ink(g.symbol); u.ctx.fillStyle = ink.fill; u.ctx.strokeStyle = css('--front'); u.ctx.lineWidth = ratio; of(g, 'makespan_ns').forEach((y, i) => { if (y !== null && i) marker(u.ctx, ink.shape, u.valToPos(xs[i], 'x', true), u.valToPos(y, 'y', true), 4 * ratio); }); }); }] },
     } };
   }, 'End-to-end time if a kernel were faster; the table below has its numbers');
@@ -297,9 +297,9 @@ function whatIfSection(docs, app) {
   } else node.append(absent());
   node.append(tabled('What-ifs as a table', table('End-to-end time', [
     { title: 'kernel', cls: 'name', of: (w) => el('span', {}, swatch(app.ink(w.symbol)), named(w.symbol)) },
-    { title: 'faster', n: true, of: (w) => (w.factor === 'inf' ? 'no time' : w.factor + '×') },
+    { title: 'faster', n: true, of: (w) => (w.factor === 'inf' ? 'no time' : w.factor + 'x') },
     { title: 'end to end', n: true, of: (w) => time(w.makespan_ns) }, { title: 'at least', n: true, of: (w) => time(w.least_ns) }, { title: 'at most', n: true, of: (w) => time(w.most_ns) },
-    { title: 'program faster', n: true, of: (w) => (w.makespan_ns ? digits(dag.makespan_ns / w.makespan_ns) + '×' : '∞') },
+    { title: 'program faster', n: true, of: (w) => (w.makespan_ns ? times(dag.makespan_ns / w.makespan_ns) + 'x' : '∞') },
   ], dag.what_if)));
   node.append(tabled('Limits: what remains when something takes no time', table('End-to-end time with something taken away', [
     { title: 'without', of: (l) => words(l.name) }, { title: 'end to end', n: true, of: (l) => time(l.makespan_ns) }, { title: 'of the time now', n: true, of: (l) => percent(dag.makespan_ns ? l.makespan_ns / dag.makespan_ns : null) },

@@ -4,7 +4,7 @@
 function ratioText(ratio) {
   if (!known(ratio)) return 'unknown';
   if (ratio === 0) return '∞ faster';
-  return ratio > 1 ? `${digits(ratio)}x slower` : `${digits(1 / ratio)}x faster`;
+  return ratio > 1 ? `${times(ratio)}x slower` : `${times(1 / ratio)}x faster`;
 }
 
 const SAME = (a, b) => JSON.stringify(a) === JSON.stringify(b);

@@ -69,6 +69,11 @@ function time(ns) {
 }
 // As toFixed, but nothing has no sign.
 const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]*$)/, '');
+// A ratio of times with the digits that the terminal gives it: two for its difference from 1.
+function times(ratio) {
+  if (!Number.isFinite(ratio)) return '∞';
+  return ratio.toFixed(ratio >= 99.95 ? 0 : ratio >= 1.995 ? 1 : ratio >= 1.0995 ? 2 : ratio >= 1.00995 ? 3 : 4);
+}
 const percent = (share) => (known(share) ? fixed(share * 100, share < 0.1 ? 2 : 1) + ' %' : 'unknown');
 const whole = (n) => (known(n) ? n.toLocaleString('en') : 'unknown');
 const or = (value, text) => (known(value) ? value : text || 'unknown');

@@ -1,27 +1,32 @@
 // The head of the page: what was found first, then the numbers that it rests on.
 
-// The classes of the critical path that are no kernels, as the subject of a sentence.
-const CLASS_SUBJECTS = {
-  copy: 'Copies take', host_api: 'Calls of the host take', host_gap: 'Gaps in which the host submits nothing take', launch: 'Launches take', sync: 'Waiting of the host takes', collective: 'Collectives take',
-  stream: 'Waiting within streams takes', queue: 'Waiting for queues takes', event: 'Waiting for events takes', null_stream: 'Waiting for the null stream takes', unknown: 'Unknown waits take',
-};
+// A sentence of analysis.json, whose kernel in grave accents becomes what MADE makes of it.
+function sentence(text, made) {
+  const parts = /^(.*?)`([^`]+)`(.*)$/s.exec(text);
+  return parts && made ? [parts[1], made(parts[2]), parts[3]] : [text];
+}
 
-// [{share, node}]: what takes most of the time, in the order in which it is worth looking at.
-function findings(docs, app) {
-  const { dag } = docs, found = [];
-  for (const [name, ns] of dag ? Object.entries(dag.critical_path.by_class) : [])
-    if (name !== 'kernel' && ns > 0.1 * dag.makespan_ns) found.push({ share: ns / dag.makespan_ns, node: el('span', {}, `${CLASS_SUBJECTS[name] || words(name) + ' takes'} ${percent(ns / dag.makespan_ns)} of the end-to-end time (${time(ns)} of ${time(dag.makespan_ns)}).`) });
-  for (const k of app.kernels.filter((one) => one.analysis).slice(0, 3)) {
-    const a = k.analysis, of = docs.analysis.basis === 'critical_path' ? 'of the critical path' : 'of kernel time', faster = known(a.end_to_end_bound) && a.end_to_end_bound >= 1.005;
-    found.push({ share: a.weight || 0, node: el('span', {}, swatch(app.ink(k.name)), pickLink(k.name, app), known(a.weight) ? ` takes ${percent(a.weight)} ${of}. ` : '. ',
-      a.bottleneck.label === 'unknown' ? 'What limits it is unknown' : `It is ${words(a.bottleneck.label)}`, faster ? `; at its limit the program would be up to ${digits(a.end_to_end_bound)}x faster.` : '.') });
-  }
-  return found.sort((x, y) => y.share - x.share);
+// The two sentences of the terminal: what limits the program; what to try, with the gain to expect.
+function programFinding(docs, app) {
+  const { program } = docs.analysis || {};
+  if (!program || !program.text) return null;
+  const at = program.text.indexOf(' Try: '), [what, advice] = at < 0 ? [program.text, null] : [program.text.slice(0, at), program.text.slice(at + 1)];
+  const k = program.kernel && app.byName.get(program.kernel), link = k ? (short) => el('span', {}, swatch(app.ink(k.name)), pickLink(k.name, app, short)) : null;
+  const evidence = k && k.analysis ? k.analysis.bottleneck.evidence || [] : [];
+  return el('div', {}, el('p', { id: 'first-finding' }, ...sentence(what, link)), advice ? el('p', { id: 'advice' }, advice) : null,
+    evidence.length ? el('p', { className: 'evidence' }, ...evidence.map((e) => el('span', { className: 'chip' }, `${e.name} `, el('b', {}, `${e.value} ${e.unit}`)))) : null);
+}
+
+// Then the kernels that take the most, but for one that the program's finding is of.
+function kernelFindings(docs, app) {
+  const { program, basis } = docs.analysis || {}, of = basis === 'critical_path' ? 'of the critical path' : 'of kernel time';
+  const others = app.kernels.filter((k) => k.analysis && k.analysis.weight >= 0.01 && !(program && program.kernel === k.name));
+  return others.sort((x, y) => y.analysis.weight - x.analysis.weight).slice(0, 4).map((k) => el('li', {}, swatch(app.ink(k.name)), pickLink(k.name, app), `, ${percent(k.analysis.weight)} ${of}: ${k.analysis.bottleneck.text || words(k.analysis.bottleneck.label)}`));
 }
 
 // A kernel's name that selects it and goes to its card.
-function pickLink(name, app) {
-  return el('a', { href: '#kernels', title: plain(name), on: { click: (event) => { event.preventDefault(); app.pick(name); document.querySelector('.card[data-picked=true]').scrollIntoView(); } } }, brief(shortName(name), 60));
+function pickLink(name, app, short) {
+  return el('a', { href: '#kernels', title: plain(name), on: { click: (event) => { event.preventDefault(); app.pick(name); document.querySelector('.card[data-picked=true]').scrollIntoView(); } } }, short ? brief(short) : brief(shortName(name), 60));
 }
 
 function tiles(docs, app) {
@@ -52,9 +57,8 @@ function notices(docs, app) {
 }
 
 function findingSection(docs, app) {
-  const found = findings(docs, app), node = section('finding', 'Finding');
-  const said = el('div', { className: 'found' }, ...found.slice(0, 1).map((f) => el('p', { id: 'first-finding' }, f.node)),
-    found.length > 1 ? el('ol', { start: 2 }, ...found.slice(1, 4).map((f) => el('li', {}, f.node))) : null,
-    found.length ? null : el('p', { className: 'dim' }, 'There are no times of kernels in these files, so nothing is found to be first.'), ...notices(docs, app));
-  node.append(el('div', { className: 'head' }, said, tiles(docs, app)));
+  const first = programFinding(docs, app), others = kernelFindings(docs, app), node = section('finding', 'Finding');
+  node.append(el('div', { className: 'head' }, el('div', { className: 'found' }, first,
+    others.length ? el('ul', {}, ...others) : null,
+    first || others.length ? null : el('p', { className: 'dim' }, 'What limits the program is not known: there are no times of kernels in these files.'), ...notices(docs, app)), tiles(docs, app)));
 }

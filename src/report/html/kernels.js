@@ -12,7 +12,7 @@ function kernelSection(docs, app) {
     { title: '% of critical path', n: true, of: (k) => (docs.dag ? percent(shares.get(k.name) || 0) : 'unknown') },
     { title: 'bottleneck', of: label },
     { title: 'headroom', n: true, of: (k) => percent(k.analysis && k.analysis.headroom_fraction) },
-    { title: 'max speed-up', n: true, of: (k) => (k.analysis && known(k.analysis.end_to_end_bound) ? digits(k.analysis.end_to_end_bound) + 'x' : 'unknown') },
+    { title: 'max speed-up', n: true, of: (k) => (k.analysis && known(k.analysis.end_to_end_bound) ? times(k.analysis.end_to_end_bound) + 'x' : 'unknown') },
     { title: 'occupancy', n: true, of: (k) => percent(occupancy(k)) },
   ], all, { limit: 1000, key: (k) => k.name, pick: (k) => app.pick(k.name) });
   const cards = el('div', { id: 'cards' });

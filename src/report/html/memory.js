@@ -1,6 +1,6 @@
 // What moves between the memories of one kernel: bytes, rates, hit rates. What was not counted is said.
 
-const BYTE_UNITS = [[1e12, 'TB'], [1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']];
+const BYTE_UNITS = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']];
 function bytes(n) {
   if (!known(n)) return 'not counted';
   const [unit, name] = BYTE_UNITS.find(([of]) => Math.abs(n) >= of) || [1, 'B'];
