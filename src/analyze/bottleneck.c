@@ -1,5 +1,6 @@
 #include "analyze/bottleneck.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,10 @@ enum rp_asked {
     RP_ASKED_MFMA_BUSY,
     RP_ASKED_VMEM,
     RP_ASKED_L1_ACCESSES,
+    RP_ASKED_SCALAR_HITS,
+    RP_ASKED_SCALAR_MISSES,
+    RP_ASKED_INSTRUCTION_HITS,
+    RP_ASKED_INSTRUCTION_MISSES,
     RP_ASKED_COUNT
 };
 
@@ -196,6 +201,9 @@ static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agen
     learn(k, RP_FEATURE_OCCUPANCY_LIMIT, s->occupancy.known, s->occupancy.theoretical);
     learn(k, RP_FEATURE_GRID_WAVES, simds > 0 && wave > 0 && items > 0,
           items / (wave ? wave : 1) / (simds > 0 ? simds : 1));
+    k->launched_waves = (struct rp_quantity){.known = wave > 0 && items > 0,
+                                             .value = ceil(items / (wave ? wave : 1))};
+    k->hbm_peak_gbps = agent->arch ? agent->arch->hbm_peak_gbps : 0;
     k->residency.theoretical = k->features.of[RP_FEATURE_OCCUPANCY_LIMIT];
     if (s->occupancy.known)
         learn_limiter(s, &k->residency);
@@ -356,6 +364,10 @@ static const char *const asked[RP_ASKED_COUNT] = {
     [RP_ASKED_MFMA_BUSY] = "SQ_VALU_MFMA_BUSY_CYCLES",
     [RP_ASKED_VMEM] = "TA_TOTAL_WAVEFRONTS_sum",
     [RP_ASKED_L1_ACCESSES] = "TCP_TOTAL_CACHE_ACCESSES_sum",
+    [RP_ASKED_SCALAR_HITS] = "SQC_DCACHE_HITS",
+    [RP_ASKED_SCALAR_MISSES] = "SQC_DCACHE_MISSES",
+    [RP_ASKED_INSTRUCTION_HITS] = "SQC_ICACHE_HITS",
+    [RP_ASKED_INSTRUCTION_MISSES] = "SQC_ICACHE_MISSES",
 };
 
 size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
@@ -366,9 +378,18 @@ size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roof
         enum rp_asked counter;
         unsigned group;
     } needs[] = {
-        {RP_ASKED_WAVE_CYCLES, 0},   {RP_ASKED_BUSY_CU_CYCLES, 0}, {RP_ASKED_WAIT_ANY, 0},
-        {RP_ASKED_THREAD_CYCLES, 1}, {RP_ASKED_ACTIVE_VALU, 1},    {RP_ASKED_MFMA_BUSY, 0},
-        {RP_ASKED_VMEM, 1},          {RP_ASKED_L1_ACCESSES, 1},
+        {RP_ASKED_WAVE_CYCLES, 0},
+        {RP_ASKED_BUSY_CU_CYCLES, 0},
+        {RP_ASKED_WAIT_ANY, 0},
+        {RP_ASKED_THREAD_CYCLES, 1},
+        {RP_ASKED_ACTIVE_VALU, 1},
+        {RP_ASKED_MFMA_BUSY, 0},
+        {RP_ASKED_VMEM, 1},
+        {RP_ASKED_L1_ACCESSES, 1},
+        {RP_ASKED_SCALAR_HITS, 2},
+        {RP_ASKED_SCALAR_MISSES, 2},
+        {RP_ASKED_INSTRUCTION_HITS, 2},
+        {RP_ASKED_INSTRUCTION_MISSES, 2},
     };
     const struct rp_arch *arch = rp_arch_find(gfx);
     size_t count = sizeof needs / sizeof needs[0];
@@ -454,6 +475,14 @@ static void learn_bytes(const struct rp_quantity *of, struct rp_bottleneck_kerne
           wanted < k->hbm_bytes.value ? wanted / k->hbm_bytes.value : 1);
 }
 
+static void learn_misses(struct rp_bottleneck_kernel *k, enum rp_feature feature,
+                         struct rp_quantity hits, struct rp_quantity misses)
+{
+    double all = hits.value + misses.value;
+
+    learn(k, feature, hits.known && misses.known && all > 0, misses.value / (all > 0 ? all : 1));
+}
+
 static void features_of_counters(const struct rp_asked_sums *sums,
                                  const struct rp_bottleneck_index *index,
                                  struct rp_bottleneck_kernel *k)
@@ -487,6 +516,9 @@ static void features_of_counters(const struct rp_asked_sums *sums,
     q = ratio(of[RP_ASKED_L1_ACCESSES], of[RP_ASKED_VMEM], 64 * 16);
     learn(k, RP_FEATURE_L1_LINES, q.known, q.value);
     learn_bytes(of, k);
+    learn_misses(k, RP_FEATURE_SCALAR_MISSES, of[RP_ASKED_SCALAR_HITS], of[RP_ASKED_SCALAR_MISSES]);
+    learn_misses(k, RP_FEATURE_INSTRUCTION_MISSES, of[RP_ASKED_INSTRUCTION_HITS],
+                 of[RP_ASKED_INSTRUCTION_MISSES]);
 }
 
 /* --- thread traces ------------------------------------------------------------------------- */
@@ -517,6 +549,21 @@ static bool note_trace(const struct rp_thread_trace *t, struct rp_traced *ret)
     ret->partial += t->completeness == RP_ATT_PARTIAL;
     ret->sampled += t->part_of_grid;
     return true;
+}
+
+/* Without counters, what the waves of the whole grid ask for is all that is known of HBM's rate: it
+ * moves no more, unless lines are used in part, and less where caches hold the data. */
+static void learn_asked(struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
+    const struct rp_wave_time *w = &k->waves;
+    double bytes = w->of[RP_WAVE_PART_LOAD].bytes + w->of[RP_WAVE_PART_STORE].bytes, gbps;
+
+    if (w->waves <= 0 || !k->launched_waves.known || !duration->known || duration->value <= 0 ||
+        k->hbm_peak_gbps <= 0)
+        return;
+    gbps = bytes / w->waves * k->launched_waves.value / duration->value;
+    learn(k, RP_FEATURE_ASKED_SHARE, true, gbps / k->hbm_peak_gbps);
 }
 
 static void learn_wave_time(struct rp_bottleneck_kernel *k)
@@ -995,7 +1042,10 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
         if (sums)
             features_of_counters(sums, &index, k);
         learn_lds_busy(k);
+        learn_asked(k);
         k->finding = rp_finding_judge(&k->features, &k->waves);
+        k->also_count =
+            rp_finding_others(&k->features, &k->waves, &k->finding, k->also, RP_OTHER_FINDINGS);
         k->label = rp_cause_facts(k->finding.cause)->label;
         find_headroom(k);
     }

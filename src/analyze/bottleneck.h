@@ -49,6 +49,8 @@ struct rp_traced {
     uint64_t damaged; /**< not used */
 };
 
+enum { RP_OTHER_FINDINGS = 3 };
+
 struct rp_bottleneck_kernel {
     char *name;
     uint64_t calls; /**< 0 = unknown */
@@ -57,9 +59,13 @@ struct rp_bottleneck_kernel {
     struct rp_features features;
     struct rp_residency residency;
     struct rp_traced traced;
-    struct rp_quantity hbm_bytes; /**< moved by the counted dispatches */
-    struct rp_wave_time waves;    /**< of its thread traces; cycles are 0 without any */
+    struct rp_quantity hbm_bytes;      /**< moved by the counted dispatches */
+    struct rp_quantity launched_waves; /**< of a dispatch */
+    double hbm_peak_gbps;              /**< of the GPU; 0 = unknown */
+    struct rp_wave_time waves;         /**< of its thread traces; cycles are 0 without any */
     struct rp_finding finding;
+    struct rp_finding also[RP_OTHER_FINDINGS]; /**< further mistakes, by their gain */
+    size_t also_count;
     enum rp_bottleneck label;            /**< of the finding's cause */
     struct rp_quantity headroom;         /**< part of the kernel's time that could go */
     const char *assumption;              /**< of the headroom; NULL when it is unknown */

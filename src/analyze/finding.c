@@ -107,9 +107,9 @@ bool rp_rule_open(const struct rp_rule *rule, const struct rp_features *f)
 
 /* --- gain ---------------------------------------------------------------------------------- */
 
-/* Programs that are well tuned reach these parts of the peaks: 70 to 90 % of HBM's, 80 % of what
+/* Programs that are well tuned reach these parts of the peaks: 70 to 90 % of HBM's, 90 % of what
  * the pipelines issue (measured roofline.csv of MI200 and MI300X). */
-static const double reachable_bandwidth = 0.7, reachable_pipeline = 0.8;
+static const double reachable_bandwidth = 0.7, reachable_pipeline = 0.9;
 
 static double value_or(const struct rp_features *f, enum rp_feature feature, double otherwise)
 {
@@ -143,9 +143,11 @@ static double needed_by_others(const struct rp_features *f, enum rp_cause cause)
          cause == RP_CAUSE_VALU || cause == RP_CAUSE_TRANSCENDENTAL ||
              cause == RP_CAUSE_DIVERGENCE || cause == RP_CAUSE_ATOMICS},
     };
+    /* More workgroups use more CUs, each of which has its own units. */
+    size_t count = cause == RP_CAUSE_SMALL_GRID ? 1 : sizeof units / sizeof units[0];
     double most = 0;
 
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+    for (size_t i = 0; i < count; i++)
         if (!units[i].concerned)
             most = larger(most, value_or(f, units[i].busy, 0) / units[i].reachable);
     return most;
@@ -158,7 +160,8 @@ static double left_of_bytes(const struct rp_features *f)
 {
     double used = value_or(f, RP_FEATURE_USED_BYTES, 1), hbm = value_or(f, RP_FEATURE_HBM_SHARE, 0);
     double by_accesses = larger(value_or(f, RP_FEATURE_COALESCING, 0.25), 0.25);
-    double moved = used < 1 ? used : hbm < 0.6 ? by_accesses : 1;
+    bool served = f->of[RP_FEATURE_USED_BYTES].known && hbm >= 0.6;
+    double moved = used < 1 ? used : served ? 1 : by_accesses;
 
     return hbm * moved / reachable_bandwidth;
 }
@@ -245,7 +248,7 @@ struct rp_factor_range rp_rule_gain(const struct rp_rule *rule, const struct rp_
 /* --- verdict ------------------------------------------------------------------------------- */
 
 /* A mistake that costs less than this hides nothing else. */
-static const double least_gain = 1.2;
+static const double least_gain = 1.15;
 
 static const struct rp_rule *worst_mistake(const struct rp_features *f)
 {
@@ -263,12 +266,44 @@ static const struct rp_rule *worst_mistake(const struct rp_features *f)
     return worst;
 }
 
+/* Says how near a limit is that a rule has found: 1 is the rate that well-tuned programs reach.
+ * What takes time without a rate is as near as its part of the time. */
+static double nearness(const struct rp_rule *rule, const struct rp_features *f)
+{
+    static const struct {
+        enum rp_feature feature;
+        double reachable;
+    } rates[] = {
+        {RP_FEATURE_HBM_SHARE, 0.7},  {RP_FEATURE_L2_SHARE, 0.7},  {RP_FEATURE_L1_SHARE, 0.5},
+        {RP_FEATURE_LDS_BUSY, 0.9},   {RP_FEATURE_MFMA_BUSY, 0.9}, {RP_FEATURE_MFMA_SHARE, 0.7},
+        {RP_FEATURE_VALU_SHARE, 0.7}, {RP_FEATURE_VALU_BUSY, 0.9},
+    };
+    const struct rp_condition *first = &rule->when[0];
+
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+        if (rates[i].feature == first->feature)
+            return f->of[first->feature].value / rates[i].reachable;
+    return f->of[first->feature].value;
+}
+
+/* Of the units that are busy, the busiest limits. Which instructions keep the VALU busy says more
+ * than that it is. Limits of other kinds count in the order of the table. */
 static const struct rp_rule *first_limit(const struct rp_features *f)
 {
-    for (size_t i = 0; i < RULE_COUNT; i++)
-        if (rules[i].gain >= RP_GAIN_LESS_WORK && rp_rule_fires(&rules[i], f))
-            return &rules[i];
-    return NULL;
+    const struct rp_rule *found = NULL;
+
+    for (size_t i = 0; i < RULE_COUNT; i++) {
+        const struct rp_rule *r = &rules[i];
+
+        if (r->gain < RP_GAIN_LESS_WORK || !rp_rule_fires(r, f))
+            continue;
+        if (found && (r->gain != RP_GAIN_LESS_WORK || found->gain != RP_GAIN_LESS_WORK ||
+                      (found->cause == RP_CAUSE_TRANSCENDENTAL && r->cause == RP_CAUSE_VALU) ||
+                      nearness(r, f) <= nearness(found, f)))
+            continue;
+        found = r;
+    }
+    return found;
 }
 
 /* A mistake that nothing known speaks against, and one known condition for, may be the cause. */
@@ -300,7 +335,7 @@ static void find_other(const struct rp_features *f, struct rp_finding *finding)
 }
 
 /* The line is the one that took most of the time that the cause is about. */
-static const char *line_of(enum rp_cause cause, const struct rp_wave_time *waves)
+static void find_line(const struct rp_wave_time *waves, struct rp_finding *finding)
 {
     static const struct {
         enum rp_cause cause;
@@ -326,16 +361,21 @@ static const char *line_of(enum rp_cause cause, const struct rp_wave_time *waves
         {RP_CAUSE_INSTRUCTION_CACHE, {RP_WAVE_PART_FETCH, RP_WAVE_PART_FETCH}},
     };
 
-    if (cause == RP_CAUSE_ATOMICS && waves->atomic_line)
-        return waves->atomic_line;
+    finding->line = finding->cause == RP_CAUSE_ATOMICS      ? waves->atomic_line
+                    : finding->cause == RP_CAUSE_DIVERGENCE ? waves->branch_line
+                                                            : NULL;
+    if (finding->line)
+        return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct rp_wave_part_time *a = &waves->of[rows[i].parts[0]];
         const struct rp_wave_part_time *b = &waves->of[rows[i].parts[1]];
 
-        if (rows[i].cause == cause)
-            return b->line_cycles > a->line_cycles ? b->line : a->line;
+        if (rows[i].cause != finding->cause)
+            continue;
+        a = b->line_cycles > a->line_cycles ? b : a;
+        finding->line = a->line;
+        finding->outer = a->outer;
     }
-    return NULL;
 }
 
 static bool anything_open(const struct rp_features *f)
@@ -358,8 +398,34 @@ struct rp_finding rp_finding_judge(const struct rp_features *f, const struct rp_
     }
     finding.cause = finding.rule->cause;
     finding.gain = rp_rule_gain(finding.rule, f);
-    finding.line = line_of(finding.cause, waves);
+    find_line(waves, &finding);
     if (finding.rule->gain >= RP_GAIN_LESS_WORK)
         find_other(f, &finding);
     return finding;
+}
+
+size_t rp_finding_others(const struct rp_features *f, const struct rp_wave_time *waves,
+                         const struct rp_finding *verdict, struct rp_finding *ret, size_t room)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < RULE_COUNT && rules[i].gain < RP_GAIN_LESS_WORK; i++) {
+        struct rp_finding other = {.cause = rules[i].cause, .rule = &rules[i]};
+        bool known = other.cause == verdict->cause || !rp_rule_fires(&rules[i], f);
+        size_t at;
+
+        other.gain = rp_rule_gain(&rules[i], f);
+        for (size_t k = 0; k < count; k++)
+            known |= ret[k].cause == other.cause;
+        if (known || other.gain.middle < least_gain)
+            continue;
+        find_line(waves, &other);
+        for (at = count; at > 0 && ret[at - 1].gain.middle < other.gain.middle; at--)
+            if (at < room)
+                ret[at] = ret[at - 1];
+        if (at < room)
+            ret[at] = other;
+        count += count < room;
+    }
+    return count;
 }

@@ -112,9 +112,10 @@ struct rp_finding {
     enum rp_cause cause;
     /** Another cause that today's evidence cannot tell from it; RP_CAUSE_UNKNOWN = none. */
     enum rp_cause or_cause;
-    enum rp_feature to_tell;             /**< the unknown feature that would; with or_cause */
-    const struct rp_rule *rule;          /**< that decided; NULL = none */
-    const char *line;                    /**< "file:line", of the wave time; NULL = unknown */
+    enum rp_feature to_tell;    /**< the unknown feature that would; with or_cause */
+    const struct rp_rule *rule; /**< that decided; NULL = none */
+    const char *line;           /**< "file:line", of the wave time; NULL = unknown */
+    const char *outer; /**< the line of the kernel into which it is inlined; NULL = into none */
     struct rp_factor_range gain;         /**< of the kernel, once the cause is gone */
     struct rp_factor_range program_gain; /**< end to end */
 };
@@ -125,5 +126,11 @@ struct rp_factor_range rp_rule_gain(const struct rp_rule *rule, const struct rp_
 /** Judges a kernel. @p waves may be empty; the finding's line is its memory. */
 struct rp_finding rp_finding_judge(const struct rp_features *features,
                                    const struct rp_wave_time *waves);
+/**
+ * Lists further mistakes of the kernel, those that cost most first.
+ * @return how many of @p room were written
+ */
+size_t rp_finding_others(const struct rp_features *features, const struct rp_wave_time *waves,
+                         const struct rp_finding *verdict, struct rp_finding *ret, size_t room);
 
 #endif

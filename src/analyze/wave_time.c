@@ -137,27 +137,54 @@ static bool is_foreign(const char *frame, size_t length)
     return false;
 }
 
+/* Line 0 stands for code that the compiler has made of no line. */
+static bool has_number(const char *frame, size_t length)
+{
+    return length < 2 || frame[length - 1] != '0' || frame[length - 2] != ':';
+}
+
+static const char *next_frame(const char *frame, size_t *length)
+{
+    static const char arrow[] = " -> ";
+    const char *end = strstr(frame, arrow);
+
+    *length = end ? (size_t)(end - frame) : strlen(frame);
+    return end ? end + strlen(arrow) : NULL;
+}
+
 size_t rp_user_line(const char *source, const char **ret)
 {
-    const char *arrow = " -> ", *at = source;
+    size_t length;
 
-    *ret = source;
-    while (*at) {
-        const char *next = strstr(at, arrow);
-        size_t length = next ? (size_t)(next - at) : strlen(at);
-
-        if (!is_foreign(at, length)) {
-            *ret = at;
-            return length;
-        }
-        at += length + (next ? strlen(arrow) : 0);
+    for (const char *frame = source, *next; frame; frame = next) {
+        next = next_frame(frame, &length);
+        if (is_foreign(frame, length) || !has_number(frame, length))
+            continue;
+        *ret = frame;
+        return length;
     }
-    at = strstr(source, arrow);
-    return at ? (size_t)(at - source) : strlen(source);
+    *ret = source;
+    next_frame(source, &length);
+    return has_number(source, length) ? length : 0;
+}
+
+/* The outermost frame is in the kernel itself. */
+static size_t kernel_line(const char *source, const char **ret)
+{
+    size_t length, found = 0;
+
+    for (const char *frame = source, *next; frame; frame = next) {
+        next = next_frame(frame, &length);
+        if (is_foreign(frame, length) || !has_number(frame, length))
+            continue;
+        *ret = frame;
+        found = length;
+    }
+    return found;
 }
 
 struct line_cycles {
-    const char *line;
+    const char *line, *source;
     size_t length;
     enum rp_wave_part part;
     double cycles;
@@ -175,36 +202,73 @@ static int compare_line_cycles(const void *a, const void *b)
     return memcmp(l->line, r->line, l->length);
 }
 
-/* The line of an earlier dispatch stays unless this one has one with more cycles. */
-static bool keep_line(const struct line_cycles *line, double cycles, char **ret, double *ret_cycles)
+static bool copy_text(const char *text, size_t length, char **ret)
 {
-    char *copy;
+    char *copy = length ? strndup(text, length) : NULL;
 
-    if (line->length == 0 || cycles <= *ret_cycles)
-        return true;
-    copy = strndup(line->line, line->length);
-    if (!copy)
+    if (length && !copy)
         return false;
     free(*ret);
     *ret = copy;
-    *ret_cycles = cycles;
     return true;
+}
+
+static unsigned long line_number(const struct line_cycles *l)
+{
+    const char *colon = memrchr(l->line, ':', l->length);
+
+    return colon ? strtoul(colon + 1, NULL, 10) : 0;
+}
+
+/* Of lines that take about as long, the first in the file is named. */
+static bool preferred(const struct line_cycles *a, double a_cycles, const struct line_cycles *b,
+                      double b_cycles)
+{
+    const double alike = 0.9;
+
+    if (a_cycles < alike * b_cycles || b_cycles < alike * a_cycles)
+        return a_cycles > b_cycles;
+    return line_number(a) < line_number(b);
+}
+
+/* The line of an earlier dispatch stays unless this one has one with more cycles. */
+static bool keep_line(const struct line_cycles *best, double cycles, struct rp_wave_part_time *part)
+{
+    const char *outer = NULL;
+    size_t length = kernel_line(best->source, &outer);
+
+    if (cycles <= part->line_cycles)
+        return true;
+    if (length == best->length && memcmp(outer, best->line, length) == 0)
+        length = 0;
+    part->line_cycles = cycles;
+    return copy_text(best->line, best->length, &part->line) &&
+           copy_text(outer, length, &part->outer);
 }
 
 static bool keep_lines(struct line_cycles *lines, size_t count, struct rp_wave_time *to)
 {
+    const struct line_cycles *best[RP_WAVE_PART_COUNT] = {NULL};
+    double most[RP_WAVE_PART_COUNT] = {0};
+    bool ok = true;
+
     if (count)
         qsort(lines, count, sizeof *lines, compare_line_cycles);
     for (size_t i = 0, end; i < count; i = end) {
-        struct rp_wave_part_time *part = &to->of[lines[i].part];
+        enum rp_wave_part part = lines[i].part;
         double cycles = 0;
 
         for (end = i; end < count && compare_line_cycles(&lines[i], &lines[end]) == 0; end++)
             cycles += lines[end].cycles;
-        if (!keep_line(&lines[i], cycles, &part->line, &part->line_cycles))
-            return false;
+        if (lines[i].length == 0 || cycles <= 0 ||
+            (best[part] && !preferred(&lines[i], cycles, best[part], most[part])))
+            continue;
+        best[part] = &lines[i];
+        most[part] = cycles;
     }
-    return true;
+    for (size_t p = 0; ok && p < RP_WAVE_PART_COUNT; p++)
+        ok = !best[p] || keep_line(best[p], most[p], &to->of[p]);
+    return ok;
 }
 
 static int compare_lines_alone(const void *a, const void *b)
@@ -221,17 +285,22 @@ static bool keep_atomic_lines(struct line_cycles *lines, size_t count, struct rp
         qsort(lines, count, sizeof *lines, compare_lines_alone);
     for (size_t i = 0, end; i < count; i = end) {
         double cycles = 0;
-        bool atomic = false;
+        bool atomic = false, more = false;
 
         for (end = i; end < count && compare_lines_alone(&lines[i], &lines[end]) == 0; end++) {
             cycles += lines[end].cycles;
             atomic |= lines[end].part == RP_WAVE_PART_ATOMIC ||
                       lines[end].part == RP_WAVE_PART_LDS_ATOMIC;
+            more |= lines[end].part == RP_WAVE_PART_MFMA || lines[end].part == RP_WAVE_PART_BARRIER;
         }
-        if (!atomic || lines[i].length == 0)
+        /* Generators of kernels put all of a kernel down to one line. */
+        if (!atomic || more || lines[i].length == 0)
             continue;
         to->atomic_lines += cycles;
-        if (!keep_line(&lines[i], cycles, &to->atomic_line, &to->atomic_line_cycles))
+        if (cycles <= to->atomic_line_cycles)
+            continue;
+        to->atomic_line_cycles = cycles;
+        if (!copy_text(lines[i].line, lines[i].length, &to->atomic_line))
             return false;
     }
     return true;
@@ -302,6 +371,135 @@ static double add_instruction(const struct rp_att_instruction *in, enum rp_wave_
     return own + awaited;
 }
 
+/* --- branches ------------------------------------------------------------------------------ */
+
+/* Code between first and end runs with the lanes that a condition leaves. */
+struct region {
+    size_t first, end; /**< instructions */
+    const char *line;  /**< of the condition */
+    size_t length;
+};
+
+/* The comparison that makes the mask is a few instructions before the one that uses it. */
+static void find_condition(const struct rp_thread_trace *t, size_t use, struct region *ret)
+{
+    enum { NEAR = 12 };
+
+    ret->length = rp_user_line(t->instructions[use].source, &ret->line);
+    for (size_t i = use; i-- > 0 && use - i <= NEAR;) {
+        if (!begins(t->instructions[i].isa, "v_cmp"))
+            continue;
+        ret->length = rp_user_line(t->instructions[i].source, &ret->line);
+        return;
+    }
+}
+
+/* "s_and_saveexec_b64 s[2:3], vcc" narrows the mask up to "s_or_b64 exec, exec, s[2:3]". */
+static bool if_region(const struct rp_thread_trace *t, size_t at, struct region *ret)
+{
+    const char *isa = t->instructions[at].isa, *saved = strchr(isa, ' ');
+    size_t length = saved ? strcspn(saved + 1, ",") : 0;
+
+    if (!begins(isa, "s_and_saveexec_b64 ") || length == 0)
+        return false;
+    saved++;
+    for (ret->end = at + 1; ret->end < t->instruction_count; ret->end++) {
+        static const char restore[] = "s_or_b64 exec, exec, ";
+        const char *other = t->instructions[ret->end].isa;
+
+        if (begins(other, restore) && strncmp(other + strlen(restore), saved, length) == 0)
+            break;
+    }
+    ret->first = at + 1;
+    find_condition(t, at, ret);
+    return true;
+}
+
+/* "s_cbranch_execnz 65507" goes back while lanes are left: 29 words from the next instruction on.
+ */
+static bool loop_region(const struct rp_thread_trace *t, size_t at, struct region *ret)
+{
+    const struct rp_att_instruction *branch = &t->instructions[at];
+    const char *number = strchr(branch->isa, ' ');
+    int16_t words = number ? (int16_t)strtoul(number, NULL, 0) : 0;
+    uint64_t target = branch->address + 4 + (uint64_t)(int64_t)(4 * words);
+
+    if (!begins(branch->isa, "s_cbranch_execnz") || words >= 0)
+        return false;
+    for (ret->first = at; ret->first > 0 && t->instructions[ret->first].address > target;)
+        ret->first--;
+    ret->end = at;
+    find_condition(t, at, ret);
+    return t->instructions[ret->first].address == target;
+}
+
+static bool is_arithmetic(const struct rp_att_instruction *in)
+{
+    enum rp_wave_part part = part_of_kind(in->kind, in->isa);
+
+    return part == RP_WAVE_PART_VALU || part == RP_WAVE_PART_TRANSCENDENTAL ||
+           part == RP_WAVE_PART_OTHER;
+}
+
+static double arithmetic_cycles(const struct rp_thread_trace *t, const bool *ruled)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < t->instruction_count; i++)
+        if ((!ruled || ruled[i]) && is_arithmetic(&t->instructions[i]))
+            sum += (double)t->instructions[i].sums.latency_cycles;
+    return sum;
+}
+
+static bool same_line(const struct region *a, const struct region *b)
+{
+    return a->length == b->length && memcmp(a->line, b->line, a->length) == 0;
+}
+
+/* Adds up what the conditions of one line rule, and keeps the line that rules least, but half. */
+static bool keep_branch(const struct rp_thread_trace *t, const struct region *regions, size_t count,
+                        struct rp_wave_time *to)
+{
+    rp_autofree bool *ruled = malloc(t->instruction_count + 1);
+    const double all = arithmetic_cycles(t, NULL);
+    const struct region *best = NULL;
+    double least = 0;
+
+    if (!ruled)
+        return false;
+    for (size_t r = 0; r < count; r++) {
+        double cycles;
+
+        memset(ruled, 0, t->instruction_count);
+        for (size_t other = 0; other < count; other++)
+            for (size_t i = regions[other].first;
+                 same_line(&regions[r], &regions[other]) && i < regions[other].end; i++)
+                ruled[i] = true;
+        cycles = arithmetic_cycles(t, ruled);
+        if (cycles < all / 2 || (best && cycles >= least))
+            continue;
+        best = &regions[r];
+        least = cycles;
+    }
+    if (!best || best->length == 0 || least <= to->branch_cycles)
+        return true;
+    to->branch_cycles = least;
+    return copy_text(best->line, best->length, &to->branch_line);
+}
+
+static bool find_branches(const struct rp_thread_trace *t, struct rp_wave_time *to)
+{
+    enum { MOST = 256 }; /* Kernels with more conditions are large, and this takes their square. */
+    struct region regions[MOST];
+    size_t count = 0;
+
+    for (size_t i = 0; i < t->instruction_count && count < MOST; i++)
+        if (t->instructions[i].sums.executed &&
+            (if_region(t, i, &regions[count]) || loop_region(t, i, &regions[count])))
+            count++;
+    return keep_branch(t, regions, count, to);
+}
+
 /* Lists the cycles of each instruction, two rows for each: its own with the waits for it, and those
  * without an instruction before it. Returns the count of rows, or SIZE_MAX: memory has ended. */
 static size_t list_lines(const struct rp_thread_trace *t, struct rp_wave_time *to,
@@ -321,6 +519,7 @@ static size_t list_lines(const struct rp_thread_trace *t, struct rp_wave_time *t
 
         line.cycles = add_instruction(in, line.part, awaited[i], to);
         line.executed = (double)in->sums.executed;
+        line.source = in->source;
         line.length = rp_user_line(in->source, &line.line);
         lines[count++] = line;
         line.part = RP_WAVE_PART_FETCH;
@@ -337,7 +536,9 @@ bool rp_wave_time_add(const struct rp_thread_trace *t, struct rp_wave_time *to)
     size_t count = list_lines(t, to, &lines);
 
     to->simd_cycles += (double)t->issue.simd_busy_cycles;
-    return count != SIZE_MAX && keep_lines(lines, count, to) && keep_atomic_lines(lines, count, to);
+    to->waves += (double)t->wave_count;
+    return count != SIZE_MAX && keep_lines(lines, count, to) &&
+           keep_atomic_lines(lines, count, to) && find_branches(t, to);
 }
 
 /* Sums up rows of one line; those of one part are not neighbours. */
@@ -383,8 +584,11 @@ bool rp_wave_lines_find(const struct rp_thread_trace *t, struct rp_wave_lines *r
 
 void rp_wave_time_free(struct rp_wave_time *time)
 {
-    for (size_t p = 0; p < RP_WAVE_PART_COUNT; p++)
+    for (size_t p = 0; p < RP_WAVE_PART_COUNT; p++) {
         free(time->of[p].line);
+        free(time->of[p].outer);
+    }
     free(time->atomic_line);
+    free(time->branch_line);
     *time = (struct rp_wave_time){0};
 }

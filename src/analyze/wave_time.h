@@ -31,7 +31,8 @@ struct rp_wave_part_time {
     double awaited;  /**< of these: waits for its results */
     double executed; /**< instructions, one for each wave */
     double bytes;    /**< that they ask for: 64 lanes of the width of each; 0 = no memory */
-    char *line; /**< "file:line" in the user's sources with most of the cycles; NULL = unknown */
+    char *line;  /**< "file:line" in the user's sources with most of the cycles; NULL = unknown */
+    char *outer; /**< the line of the kernel into which it is inlined; NULL = into none */
     double line_cycles;
 };
 
@@ -43,7 +44,12 @@ struct rp_wave_time {
     double atomic_lines;
     char *atomic_line; /**< of these, the one with most cycles; NULL = unknown */
     double atomic_line_cycles;
-    double simd_cycles; /**< SIMD cycles with a wave, of the traced waves; 0 = unknown */
+    /** Names the innermost condition that can switch lanes off and rules at least half of the
+     * arithmetic; NULL = unknown. */
+    char *branch_line;
+    double branch_cycles; /**< of arithmetic that it rules */
+    double waves;         /**< traced */
+    double simd_cycles;   /**< SIMD cycles with a wave, of the traced waves; 0 = unknown */
 };
 
 /** Says to which part an instruction belongs, by its text. */
@@ -52,8 +58,9 @@ enum rp_wave_part rp_wave_part_of(const char *isa);
 unsigned rp_isa_bytes_per_lane(const char *isa);
 /**
  * Finds the innermost frame of a chain of inlined calls ("header:12 -> app.hip:30") that is not in
- * a header of the compiler or of ROCm; the innermost of all where there is no such frame.
- * @return its length, and its beginning in @p ret; 0 for an empty text
+ * a header of the compiler or of ROCm, and has a line number; the innermost of all where there is
+ * no such frame.
+ * @return its length, and its beginning in @p ret; 0: there is no line
  */
 size_t rp_user_line(const char *source, const char **ret);
 

@@ -537,16 +537,38 @@ static int make_graph(struct rp_profile_session *session, const struct rp_result
 
 /* --- thread trace -------------------------------------------------------------------------- */
 
-/* Makes a regular expression of exactly this name, as it is in the program. */
-static char *exact_regex(const char *name)
+enum { MOST_TRACED = 8 };
+
+/* Lists the user's kernels that take a fiftieth of the runtime or more, and the longest in any
+ * case. The list ends with NULL. */
+static void choose_traced(const struct rp_profile *profile, const char *ret[MOST_TRACED + 1])
 {
-    const char *end = name + rp_kernel_plain_length(name);
+    const double least_share = 0.02;
+    size_t count = 0;
+
+    ret[count++] = profile->kernels[0].name;
+    for (size_t i = 1; i < profile->kernel_count && count < MOST_TRACED; i++) {
+        const struct rp_kernel_summary *k = &profile->kernels[i];
+
+        if (!k->runtime_internal && k->share >= least_share)
+            ret[count++] = k->name;
+    }
+    ret[count] = NULL;
+}
+
+/* Makes a regular expression of exactly these names, as they are in the program. */
+static char *exact_regex(const char *const *names)
+{
     rp_autobuf text = {0};
 
-    rp_buf_puts(&text, "^");
-    for (; name < end; name++)
-        rp_buf_printf(&text, "%s%c", strchr("\\^$.|?*+()[]{}", *name) ? "\\" : "", *name);
-    rp_buf_puts(&text, "$");
+    for (size_t i = 0; names[i]; i++) {
+        const char *name = names[i], *end = name + rp_kernel_plain_length(name);
+
+        rp_buf_puts(&text, i ? "|^" : "^");
+        for (; name < end; name++)
+            rp_buf_printf(&text, "%s%c", strchr("\\^$.|?*+()[]{}", *name) ? "\\" : "", *name);
+        rp_buf_puts(&text, "$");
+    }
     return rp_buf_steal(&text);
 }
 
@@ -627,15 +649,17 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
 {
     struct rp_thread_trace_options threads = session->threads;
     rp_cleanup(rp_run_free) struct rp_run run = {0};
-    rp_autofree char *regex = exact_regex(session->profile->kernels[0].name);
+    const char *names[MOST_TRACED + 1];
+    rp_autofree char *regex = NULL;
     rp_autofree const char **symbols = NULL;
     struct rp_profile_step step = {
         .folder = "thread-trace", .prefix = "att", .what = "thread trace", .threads = &threads};
     int rc = 0;
 
+    choose_traced(session->profile, names);
+    regex = exact_regex(names);
     if (!session->tracer->count) /* rocprofv3 matches names itself. */
-        rc = rp_kernel_symbols(session, threads.kernels, session->profile->kernels[0].name,
-                               &symbols, err);
+        rc = rp_kernel_symbols(session, threads.kernels, names, &symbols, err);
     if (rc < 0)
         return rc;
     threads.symbols = symbols;

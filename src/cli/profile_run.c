@@ -191,7 +191,7 @@ void rp_warn_of_missing_counters(const struct rp_profile_cli *options,
 
 struct search {
     struct rp_kernel_pattern *pattern; /**< NULL: by name */
-    const char *name;
+    const char *const *names;
     const char **found;
     size_t count;
 };
@@ -200,8 +200,11 @@ static bool fits(const struct search *s, const struct rp_row_kernel *kernel)
 {
     if (s->pattern)
         return rp_kernel_pattern_finds(s->pattern, kernel->plain_name, kernel->kernel_name);
-    return strcmp(kernel->display_name, s->name) == 0 || strcmp(kernel->plain_name, s->name) == 0 ||
-           strcmp(kernel->kernel_name, s->name) == 0;
+    for (const char *const *name = s->names; *name; name++)
+        if (strcmp(kernel->display_name, *name) == 0 || strcmp(kernel->plain_name, *name) == 0 ||
+            strcmp(kernel->kernel_name, *name) == 0)
+            return true;
+    return false;
 }
 
 static int add_found(struct search *s, struct rp_store *store, struct rp_err *err)
@@ -220,10 +223,10 @@ static int add_found(struct search *s, struct rp_store *store, struct rp_err *er
     return 0;
 }
 
-int rp_kernel_symbols(const struct rp_profile_session *session, const char *regex, const char *name,
-                      const char ***ret, struct rp_err *err)
+int rp_kernel_symbols(const struct rp_profile_session *session, const char *regex,
+                      const char *const *names, const char ***ret, struct rp_err *err)
 {
-    struct search s = {.name = name};
+    struct search s = {.names = names};
     rp_cleanup(rp_kernel_pattern_free) struct rp_kernel_pattern pattern = {0};
     int rc = regex ? rp_kernel_pattern_compile("--kernel-include-regex", regex, &pattern, err) : 0;
 

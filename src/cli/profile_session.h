@@ -122,11 +122,11 @@ bool rp_device_counts(const struct rp_profile_session *session);
 
 /**
  * Finds those of the base run's kernels whose name matches the expression.
- * @param regex NULL: those that are called @p name
+ * @param regex NULL: those that are called as one of @p names, which ends with NULL
  * @param ret NULL-terminated; the names belong to the stores, so only the array is freed
  * @return 0; RP_USAGE (the expression), RP_BAD_INPUT, RP_ENVIRONMENT
  */
-int rp_kernel_symbols(const struct rp_profile_session *session, const char *regex, const char *name,
-                      const char ***ret, struct rp_err *err);
+int rp_kernel_symbols(const struct rp_profile_session *session, const char *regex,
+                      const char *const *names, const char ***ret, struct rp_err *err);
 
 #endif

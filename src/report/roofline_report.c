@@ -511,6 +511,20 @@ static void add_other(struct rp_json_writer *json, const struct rp_finding *f)
     rp_json_end(json);
 }
 
+/* Writes further mistakes of the kernel. */
+static void add_also(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k)
+{
+    rp_json_add_array(json, "also");
+    for (size_t i = 0; i < k->also_count; i++) {
+        rp_json_add_object(json, NULL);
+        rp_json_add_text(json, "cause", rp_cause_facts(k->also[i].cause)->name);
+        add_range(json, "expected_gain", k->also[i].gain);
+        rp_json_add_text(json, "line", k->also[i].line);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+}
+
 static void add_evidence(struct rp_json_writer *json, const struct rp_bottleneck_kernel *k)
 {
     struct rp_finding_evidence rows[RP_CAUSE_EVIDENCE];
@@ -538,8 +552,10 @@ static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_
     rules = rp_rules(&count);
     rp_json_add_object(json, "bottleneck");
     rp_json_add_text(json, "advice", rp_cause_facts(k->finding.cause)->advice);
+    add_also(json, k);
     rp_json_add_text(json, "cause", rp_cause_facts(k->finding.cause)->name);
     add_evidence(json, k);
+    rp_json_add_text(json, "inlined_at", k->finding.outer);
     rp_json_add_text(json, "label", rp_bottleneck_names[k->label]);
     rp_json_add_text(json, "line", k->finding.line);
     add_missing(json, &k->features);

@@ -99,8 +99,10 @@ static const struct row rows[] = {
     {C(LATENCY), /* registers keep no waves out that the grid has */
      {{F(OCCUPANCY), 0.12}, {F(OCCUPANCY_LIMIT), 0.12}, {F(TIME_GLOBAL), 0.8}}},
     {C(OCCUPANCY), {{F(WORKGROUP_LANES), 0.25}, {F(TIME_GLOBAL), 0.9}, {F(LANES), 0.25}}},
-    {C(SCALAR_CACHE), {{F(TIME_SCALAR), 0.7}, {F(STALL_MEMORY), 0.7}}},
-    {C(INSTRUCTION_CACHE), {{F(TIME_FETCH), 0.6}}},
+    {C(SCALAR_CACHE), {{F(TIME_SCALAR), 0.7}, {F(SCALAR_MISSES), 0.3}}},
+    {C(INSTRUCTION_CACHE), {{F(TIME_FETCH), 0.6}, {F(INSTRUCTION_MISSES), 0.1}}},
+    {C(LATENCY), {{F(TIME_SCALAR), 0.7}, {F(SCALAR_MISSES), 0.01}}},
+    {C(VALU), {{F(VALU_BUSY), 0.95}, {F(LDS_BUSY), 0.75}}}, /* the busiest */
     {C(LAUNCH), {{F(LAUNCH_SHARE), 0.8}, {F(HOST_SHARE), 0.5}}},
     {C(LAUNCH), {{F(DURATION_NS), 4000}, {F(HOST_SHARE), 0.7}}},
 };
@@ -193,7 +195,7 @@ static void gains_end_at_the_next_unit(void **state)
     know(&f, RP_FEATURE_VALU_BUSY, 0.6);
     with = judge(&f).gain.high;
     assert_true(with < alone);
-    assert_true(fabs(with - M_SQRT2 / 0.75) < 1e-9); /* 0.6 of a pipeline that reaches 0.8 */
+    assert_true(fabs(with - M_SQRT2 * 0.9 / 0.6) < 1e-9); /* the pipeline reaches 0.9 */
 }
 
 static void every_rule_can_fire(void **state)
