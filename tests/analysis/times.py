@@ -149,7 +149,7 @@ def check(what, tool, scratch, folder, sums, library):
     analysis = json.loads(run(tool, "analyze", "--analysis", folder)[0])
     expect(f"{what}: analysis.json", {k["name"]: k["time_ns"] for k in analysis["kernels"]}, sums)
     text = run(tool, "analyze", folder)[0]
-    shown = re.search(r"^Kernels +([0-9.]+) (µs|ms) in all", text, re.M)
+    shown = re.search(r"^Kernels +([0-9.]+) (µs|ms) total", text, re.M)
     expect(f"{what}: text", shown and f"{float(shown[1]) * {'µs': 1e3, 'ms': 1e6}[shown[2]]:.3e}",
            f"{float(f'{total:.3e}'):.3e}")
     rows = csv.DictReader(run(tool, "report", "--format", "csv", "-o", "-", folder)[0].splitlines())
