@@ -204,6 +204,12 @@ static void launches_that_do_the_same_share(void **state)
         assert_true(again.shared && back.shared);
         assert_int_equal(again.ticks, first.ticks);
         assert_int_equal(back.ticks, other.ticks);
+        /* The same indices somewhere else: pages are numbered as they are touched. */
+        struct gather_args moved = far;
+        moved.index = sim_alloc(&f->sim, N * 4);
+        memcpy(moved.index, far.index, N * 4);
+        const struct told there = gather(f, &moved, groups[k]);
+        assert_true(there.shared && there.ticks == other.ticks);
         far.index[17 * 256 - 1] ^= 4096; /* one index is another one */
         assert_false(gather(f, &far, groups[k]).shared && groups[k] == 17);
         assert_false(gather(f, &near, groups[k] - 1).shared);

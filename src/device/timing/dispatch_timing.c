@@ -414,6 +414,7 @@ static struct rp_wave_record *record_new(const struct rp_arch *arch, const struc
     if (r) {
         r->keeps_steps = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
         r->keeps_accesses = rp_exec_counts() == RP_COUNT_MEMORY;
+        r->patterns = rp_rec_patterns_new();
     }
     return r;
 }
@@ -441,6 +442,7 @@ static void on_group(struct rp_dispatch *d, struct rp_group *g)
         group->wave[i].closed = !keeps_steps;
         group->wave[i].full = !r->keeps_accesses && !is_probe;
         group->wave[i].lines_only = is_probe;
+        group->wave[i].patterns = r->patterns;
         g->waves[i].record = &group->wave[i];
     }
 }
@@ -569,7 +571,7 @@ static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
     return status;
 }
 
-/* Makes the record ready to be simulated. @return 0; -ENODATA nothing was recorded; -ENOMEM */
+/* Resolves what was recorded. @return 0; -ENODATA nothing was recorded; -ENOMEM */
 static int prepare_record(struct rp_dispatch *d)
 {
     struct rp_dispatch_timing *t = d->observed;
@@ -583,10 +585,23 @@ static int prepare_record(struct rp_dispatch *d)
     int status = rp_record_status(r);
     if (!status)
         status = resolve_record(d, r);
-    if (!status)
-        status = rp_record_renumber_pages(r);
     if (status) { /* Only a part of it is resolved, so it must not be simulated. */
         rp_record_free(r);
+        t->record = NULL;
+    }
+    return status;
+}
+
+/* Makes the record ready to be simulated, which takes longer and far more memory. */
+static int place_record(struct rp_dispatch *d)
+{
+    struct rp_dispatch_timing *t = d->observed;
+    int status = prepare_record(d);
+    if (status)
+        return status;
+    status = rp_record_renumber_pages(t->record);
+    if (status) {
+        rp_record_free(t->record);
         t->record = NULL;
     }
     return status;
@@ -602,7 +617,7 @@ static int dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
                              const struct rp_engine_watch *watch, struct rp_timing_stats *ret)
 {
     const struct rp_dispatch_timing *t = d->observed;
-    const int status = prepare_record(d);
+    const int status = place_record(d);
     return status ? status : rp_engine_run(arch, t->record, watch, ret);
 }
 
@@ -634,34 +649,55 @@ static int simulate_traced(struct rp_dispatch *d, const struct rp_arch *arch,
     return status;
 }
 
+/* Takes the simulation of an earlier launch with that key, if there is one. */
+static bool share(struct rp_dispatch_timing *t, const struct rp_simulation_key *key)
+{
+    struct rp_shared_simulation s;
+    if (!rp_shared_simulation_find(key, rp_exec_counts() == RP_COUNT_MEMORY, &s))
+        return false;
+    t->stats = s.stats;
+    t->counted = s.counted;
+    t->cache_result = s.cache_result;
+    t->wave_sums = s.wave_sums;
+    t->shared = true;
+    return true;
+}
+
+static void keep(const struct rp_dispatch_timing *t, const struct rp_simulation_key *key)
+{
+    const struct rp_shared_simulation s = {.stats = t->stats,
+                                           .counted = t->counted,
+                                           .cache_result = t->cache_result,
+                                           .wave_sums = t->wave_sums};
+    rp_shared_simulation_keep(key, &s);
+}
+
 /* Takes the simulation of an earlier launch that did the same, or simulates the dispatch for it and
- * later ones. One that is traced has to be simulated itself. */
+ * later ones. Mostly memory is where it was, which is seen without unpacking the record; else
+ * pages are numbered first. A dispatch that is traced has to be simulated itself. */
 static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
 {
     struct rp_dispatch_timing *t = d->observed;
-    const bool counting = rp_exec_counts() == RP_COUNT_MEMORY && d->state == RP_RUN_DONE;
-    struct rp_shared_simulation s = {.counted = false};
     int status = prepare_record(d);
     if (status)
         return status;
-    const struct rp_simulation_key key =
+    const struct rp_simulation_key there =
         rp_simulation_key_of(arch, &d->counts, t->record, RP_CACHES_COLD);
-    t->shared = !t->threads && rp_shared_simulation_find(&key, counting, &s);
-    if (t->shared) {
-        t->stats = s.stats;
-        t->counted = s.counted;
-        t->cache_result = s.cache_result;
-        t->wave_sums = s.wave_sums;
+    if (!t->threads && share(t, &there))
         return 0;
-    }
-    status = counting ? simulate_counting(d, arch, &t->stats) : simulate_traced(d, arch, &t->stats);
+    status = place_record(d);
     if (status)
         return status;
-    s = (struct rp_shared_simulation){.stats = t->stats,
-                                      .counted = t->counted,
-                                      .cache_result = t->cache_result,
-                                      .wave_sums = t->wave_sums};
-    rp_shared_simulation_keep(&key, &s);
+    const struct rp_simulation_key anywhere =
+        rp_simulation_key_of(arch, &d->counts, t->record, RP_CACHES_COLD);
+    if (t->threads || !share(t, &anywhere)) {
+        status = rp_exec_counts() == RP_COUNT_MEMORY ? simulate_counting(d, arch, &t->stats)
+                                                     : simulate_traced(d, arch, &t->stats);
+        if (status)
+            return status;
+        keep(t, &anywhere);
+    }
+    keep(t, &there);
     return 0;
 }
 

@@ -186,9 +186,10 @@ static int add_access(struct rp_group_simulation *live, struct rp_rec_wave *kept
     *a = *access;
     a->step = step;
     a->first_line = kept->line_count;
+    a->space &= (uint8_t)~RP_REC_PACKED;
     for (uint32_t i = 0; i < a->line_count; i++) {
         struct rp_rec_line *line = &kept->line[kept->line_count++];
-        *line = rec->line[access->first_line + i];
+        *line = rp_rec_line_of(rec, access, i);
         if (rp_rec_pages_place(&live->pages, line) < 0)
             return -ENOMEM;
     }

@@ -69,10 +69,10 @@ static void hash_geometry(const struct rp_wave_record *r, uint64_t ret[2])
     struct hash h = {{0}};
     const struct rp_rec_plan *p = &r->plan;
     const struct rp_rec_shape *s = &r->shape;
-    const uint64_t of[] = {p->group_count,     p->first,         p->stride,        p->count,
-                           p->probe_every,     p->probes,        p->steps_limit,   s->limits,
-                           s->waves_per_group, s->groups_per_cu, s->lds_bytes,     s->vgprs,
-                           r->total_waves,     r->total_insts,   r->keeps_accesses};
+    const uint64_t of[] = {p->group_count,     p->first,         p->stride,         p->count,
+                           p->probe_every,     p->probes,        p->steps_limit,    s->limits,
+                           s->waves_per_group, s->groups_per_cu, s->lds_bytes,      s->vgprs,
+                           r->total_waves,     r->total_insts,   r->keeps_accesses, r->placed};
     hash_bytes(&h, of, sizeof of);
     hash_end(&h, ret);
 }
@@ -121,23 +121,73 @@ static uint64_t way_of(struct ways *ways, const struct rp_rec_wave *w)
     return value[0] ^ value[1];
 }
 
+static uint64_t hash_of_lines(const struct rp_rec_line *line, uint32_t count, uint64_t first)
+{
+    struct hash h = {{0}};
+    uint64_t value[2];
+    for (uint32_t i = 0; i < count; i++) {
+        struct rp_rec_line distant = line[i];
+        uint64_t word;
+        distant.number = (distant.number - first) & RP_REC_LINE_NUMBERS;
+        memcpy(&word, &distant, sizeof word);
+        hash_word(&h, word);
+    }
+    hash_end(&h, value);
+    return value[0];
+}
+
+static void hash_patterns(const struct rp_wave_record *r)
+{
+    for (uint32_t i = 0; r->patterns && i < r->patterns->count; i++) {
+        struct rp_rec_pattern *p = &r->patterns->at[i];
+        p->hash = hash_of_lines(p->line, p->line_count, 0);
+    }
+}
+
+/* The first line of an access is where its pattern begins. Which accesses are packed, and which
+ * number a pattern has, depends on which thread came first: neither is a part of the hash. */
+static void hash_lines(struct hash *h, const struct rp_rec_wave *w, const struct rp_rec_access *a)
+{
+    const struct rp_rec_line *line = &w->line[a->first_line];
+    struct rp_rec_repeat repeat;
+    memcpy(&repeat, line, sizeof repeat);
+    const bool packed = a->space & RP_REC_PACKED;
+    const uint64_t first = packed ? repeat.first : line->number;
+    hash_word(h, first);
+    hash_word(h, packed ? w->patterns->at[repeat.pattern].hash
+                        : hash_of_lines(line, a->line_count, first));
+}
+
+static void hash_accesses(struct hash *h, const struct rp_rec_wave *w)
+{
+    for (uint32_t i = 0; i < w->access_count; i++) {
+        const struct rp_rec_access *a = &w->access[i];
+        const uint64_t space = a->space & ~(unsigned)RP_REC_PACKED;
+        hash_word(h,
+                  (uint64_t)a->step | (uint64_t)a->line_count << 32 | (uint64_t)a->lookups << 48);
+        hash_word(h, (uint64_t)a->lds_clocks | (uint64_t)a->lds_conflict_clocks << 16 |
+                         (uint64_t)a->lanes << 32 | (uint64_t)a->lane_bytes << 40 | space << 48 |
+                         (uint64_t)a->flags << 56);
+        if (a->line_count)
+            hash_lines(h, w, a);
+    }
+}
+
 static void hash_wave(struct hash *h, struct ways *ways, const struct rp_rec_wave *w)
 {
-    const uint64_t of[] = {w->insts,        w->bytes,      w->step_count,
-                           w->access_count, w->line_count, w->lines_only};
+    const uint64_t of[] = {
+        w->insts,     w->bytes, w->step_count, w->access_count, w->line_count + w->packed_lines,
+        w->lines_only};
     hash_bytes(h, of, sizeof of);
     hash_word(h, w->step_count ? way_of(ways, w) : 0);
-    _Static_assert(sizeof *w->access == 20 && sizeof *w->line == 8, "there is no padding");
-    if (w->access_count)
-        hash_bytes(h, w->access, w->access_count * sizeof *w->access);
-    if (w->line_count)
-        hash_bytes(h, w->line, w->line_count * sizeof *w->line);
+    hash_accesses(h, w);
 }
 
 static void hash_work(const struct rp_wave_record *r, uint64_t ret[2])
 {
     struct hash h = {{0}};
     struct ways ways = {.count = 0};
+    hash_patterns(r);
     for (uint64_t g = 0; g < r->plan.count + r->plan.probes; g++) {
         hash_word(&h, r->group[g].wave_count);
         for (uint32_t w = 0; w < r->group[g].wave_count; w++)
@@ -165,7 +215,7 @@ struct rp_simulation_key rp_simulation_key_of(const struct rp_arch *arch,
 
 /* ---- what is kept -------------------------------------------------------------------------- */
 
-enum { KEPT = 256 };
+enum { KEPT = 512 };
 
 /* This is the only context of the file. It is global because launches of all queues and GPUs of the
  * process share simulations, and none of them lives as long as what it may share. */

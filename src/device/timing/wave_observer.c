@@ -51,7 +51,9 @@ struct rp_pattern_cache {
         uint8_t flags;
         uint64_t distance[RP_PATTERN_CACHE_LANES];
         struct rp_pattern_cache_begin {
-            uint64_t first; /**< lane's address */
+            uint64_t first;  /**< lane's address */
+            uint64_t record; /**< rp_rec_patterns.serial, in which it has this number */
+            int number;
             uint16_t lookups, line_count;
             struct rp_rec_line line[RP_PATTERN_CACHE_LINES];
         } at[RP_PATTERN_CACHE_BEGINS]; /**< by the dword of a line at which it begins */
@@ -66,8 +68,6 @@ enum {
     MOST_PIECES = 2,
     MOST_LINES = LANES * MOST_PIECES
 };
-
-static const uint64_t LINE_NUMBERS = (1ull << 41) - 1;
 
 #define FOR_LANES(lane, set)                                                                       \
     for (uint64_t left_ = (set); left_; left_ &= left_ - 1)                                        \
@@ -145,7 +145,7 @@ static void count_depths(struct rp_rec_line *line, struct finder *lines,
     FOR_LANES(lane, t->lanes)
     {
         const unsigned same = ++depth[finder_add(&dwords, t->va[lane] / 4)];
-        const uint64_t number = t->va[lane] / RP_REC_LINE_BYTES & LINE_NUMBERS;
+        const uint64_t number = t->va[lane] / RP_REC_LINE_BYTES & RP_REC_LINE_NUMBERS;
         struct rp_rec_line *at = &line[finder_add(lines, number)];
         at->deepest = (same > at->deepest ? same : at->deepest) & 127;
     }
@@ -182,7 +182,7 @@ static bool access_row(struct rp_rec_wave *w, struct rp_rec_access *a,
         if (t->flags & RP_REC_WRITES)
             cover_bytes(&cover, in_line, bytes);
         w->line[w->line_count++] = (struct rp_rec_line){
-            .number = from / RP_REC_LINE_BYTES & ((1ull << 41) - 1),
+            .number = from / RP_REC_LINE_BYTES & RP_REC_LINE_NUMBERS,
             .sectors = ((2u << last) - (1u << first)) & 15,
             .whole = whole_sectors(&cover) & 15,
             .lanes = ((to - 1 - begin) / t->bytes - (from - begin) / t->bytes + 1) & 127,
@@ -217,7 +217,7 @@ static bool lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
         uint64_t at = t->va[lane];
         for (unsigned left = t->bytes, part; left; left -= part, at += part) {
             const unsigned in_line = (unsigned)(at % RP_REC_LINE_BYTES);
-            const uint64_t number = at / RP_REC_LINE_BYTES & LINE_NUMBERS;
+            const uint64_t number = at / RP_REC_LINE_BYTES & RP_REC_LINE_NUMBERS;
             part = RP_REC_LINE_BYTES - in_line < left ? RP_REC_LINE_BYTES - in_line : left;
             const unsigned index = finder_add(&lines, number);
             if (index == a->line_count) {
@@ -470,6 +470,7 @@ static void remember(struct rp_pattern_cache_begin *at, const struct rp_rec_wave
                      const struct rp_rec_access *a, uint64_t first)
 {
     at->first = first;
+    at->record = 0;
     at->lookups = a->lookups;
     at->line_count = a->line_count;
     memcpy(at->line, w->line + a->first_line, a->line_count * sizeof *at->line);
@@ -486,21 +487,45 @@ static void set_pattern(struct rp_pattern_cache_lines *l, const struct rp_lane_a
     l->distance[lane] = t->va[lane] - first;
 }
 
+/* Returns the number of a pattern in the wave's record, or -1: it must be written out. */
+static int number_of(struct rp_pattern_cache_begin *at, struct rp_rec_patterns *patterns)
+{
+    if (!patterns || at->line_count < 2)
+        return -1;
+    if (at->record != patterns->serial) {
+        at->record = patterns->serial;
+        at->number =
+            rp_rec_pattern_add(patterns, at->line, at->line_count, at->first / RP_REC_LINE_BYTES);
+    }
+    return at->number;
+}
+
 /* Appends the lines of a remembered pattern that begins at @p first. */
-static bool repeat(const struct rp_pattern_cache_begin *at, struct rp_rec_wave *w,
+static bool repeat(struct rp_pattern_cache_begin *at, struct rp_rec_wave *w,
                    struct rp_rec_access *a, uint64_t first)
 {
     const uint64_t further = (first - at->first) / RP_REC_LINE_BYTES;
-    if (!rp_rec_grow(w, 0, 0, at->line_count))
+    const int number = number_of(at, w->patterns);
+    if (!rp_rec_grow(w, 0, 0, number < 0 ? at->line_count : 1))
         return false;
     struct rp_rec_line *line = w->line + w->line_count;
-    for (unsigned i = 0; i < at->line_count; i++) {
-        line[i] = at->line[i];
-        line[i].number = (line[i].number + further) & LINE_NUMBERS;
-    }
-    w->line_count += at->line_count;
     a->line_count = at->line_count;
     a->lookups = at->lookups;
+    if (number >= 0) {
+        const struct rp_rec_repeat packed = {.first =
+                                                 first / RP_REC_LINE_BYTES & RP_REC_LINE_NUMBERS,
+                                             .pattern = (uint32_t)number & (RP_REC_PATTERNS - 1)};
+        memcpy(line, &packed, sizeof packed);
+        a->space |= RP_REC_PACKED;
+        w->line_count++;
+        w->packed_lines += at->line_count - 1u;
+        return true;
+    }
+    for (unsigned i = 0; i < at->line_count; i++) {
+        line[i] = at->line[i];
+        line[i].number = (line[i].number + further) & RP_REC_LINE_NUMBERS;
+    }
+    w->line_count += at->line_count;
     return true;
 }
 
@@ -694,15 +719,17 @@ static void observe_lds(struct rp_rec_access *a, struct rp_wave *w, const struct
 enum { PAGE_BYTES = 4096, PACKET_BYTES = 64 };
 
 /* Where the arguments of a launch lie, and its packet, depends on how many there were before it. In
- * records they begin at the same place of a page, so that launches that do the same are alike.
+ * records they have made-up addresses, so that launches that do the same are alike.
  */
-static uint64_t place_in_page(const struct rp_dispatch *d, uint64_t va)
+static const uint64_t OWN_PAGES = RP_REC_PRIVATE_VA - 32 * PAGE_BYTES;
+
+static uint64_t recorded_va(const struct rp_dispatch *d, uint64_t va)
 {
     const uint64_t args = d->launch.kernarg_va, packet = d->launch.packet_va;
     if (va - args < d->kernel.kernarg_bytes)
-        return args / PAGE_BYTES * PAGE_BYTES + (va - args);
+        return OWN_PAGES + (va - args);
     if (va - packet < PACKET_BYTES)
-        return packet / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES / 2 + (va - packet);
+        return OWN_PAGES - PAGE_BYTES + (va - packet);
     return va;
 }
 
@@ -719,7 +746,7 @@ static bool observe_smem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     a->flags = (uint8_t)((reads ? RP_REC_READS : 0) | (takes ? RP_REC_WRITES : 0) |
                          (reads && takes ? RP_REC_ATOMIC : 0));
     va[0] = buffer ? rp_smem_buffer(w, in).va : rp_smem_address(w, in);
-    va[0] = place_in_page(w->group->dispatch, va[0]);
+    va[0] = recorded_va(w->group->dispatch, va[0]);
     struct rp_lane_access t = {.va = va, .lanes = 1, .bytes = row->bytes, .flags = a->flags};
     a->lanes = 1;
     a->lane_bytes = (uint8_t)t.bytes;
@@ -769,7 +796,7 @@ void rp_observe_access(struct rp_wave *w, const struct rp_insn *in)
         return;
     if (index >= r->step_count) {
         r->full |= (uint64_t)r->access_count * sizeof *r->access +
-                       (uint64_t)r->line_count * sizeof *r->line >=
+                       ((uint64_t)r->line_count + r->packed_lines) * sizeof *r->line >=
                    r->most_bytes;
         if (r->full)
             return;

@@ -61,13 +61,96 @@ void rp_rec_pages_release(struct rp_rec_pages *p)
     *p = (struct rp_rec_pages){0};
 }
 
+/* ---- patterns ------------------------------------------------------------------------------ */
+
+struct rp_rec_patterns *rp_rec_patterns_new(void)
+{
+    /* It is global because threads keep patterns from one record to the next, and must tell them
+     * apart, though one may lie where another one has been. */
+    static uint64_t serials;
+    struct rp_rec_patterns *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    pthread_mutex_init(&p->lock, NULL);
+    p->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
+    return p;
+}
+
+static void patterns_free(struct rp_rec_patterns *p)
+{
+    if (!p)
+        return;
+    for (uint32_t i = 0; i < p->count; i++)
+        free(p->at[i].line);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+int rp_rec_pattern_add(struct rp_rec_patterns *p, const struct rp_rec_line *line,
+                       uint32_t line_count, uint64_t first)
+{
+    struct rp_rec_line *copy = malloc(line_count * sizeof *copy);
+    int number = -1;
+    if (!copy)
+        return -1;
+    for (uint32_t i = 0; i < line_count; i++) {
+        copy[i] = line[i];
+        copy[i].number = (line[i].number - first) & RP_REC_LINE_NUMBERS;
+    }
+    pthread_mutex_lock(&p->lock);
+    if (p->count < RP_REC_PATTERNS) {
+        number = (int)p->count++;
+        p->at[number] = (struct rp_rec_pattern){.line = copy, .line_count = line_count};
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (number < 0)
+        free(copy);
+    return number;
+}
+
+static int unpack(struct rp_rec_wave *w)
+{
+    const uint32_t count = w->line_count + w->packed_lines;
+    struct rp_rec_line *line = w->packed_lines ? malloc(count * sizeof *line) : NULL;
+    uint32_t used = 0;
+    if (!w->packed_lines)
+        return 0;
+    if (!line)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < w->access_count; i++) {
+        struct rp_rec_access *a = &w->access[i];
+        const uint32_t first = used;
+        for (uint32_t k = 0; k < a->line_count; k++)
+            line[used++] = rp_rec_line_of(w, a, k);
+        a->first_line = first;
+        a->space &= (uint8_t)~RP_REC_PACKED;
+    }
+    free(w->line);
+    w->line = line;
+    w->line_count = used;
+    w->line_room = count;
+    w->packed_lines = 0;
+    return 0;
+}
+
+int rp_record_unpack(struct rp_wave_record *r)
+{
+    int status = 0;
+    for (uint64_t g = 0; g < r->plan.count + r->plan.probes && !status; g++)
+        for (uint32_t w = 0; w < r->group[g].wave_count && !status; w++)
+            status = unpack(&r->group[g].wave[w]);
+    return status;
+}
+
+/* ---- pages --------------------------------------------------------------------------------- */
+
 int rp_record_renumber_pages(struct rp_wave_record *r)
 {
     struct rp_rec_pages pages = {0};
     const uint64_t groups = r->plan.count + r->plan.probes;
-    int status = 0;
     if (r->placed)
         return 0;
+    int status = rp_record_unpack(r);
     for (uint64_t g = 0; g < groups && !status; g++)
         for (uint32_t w = 0; w < r->group[g].wave_count && !status; w++) {
             struct rp_rec_wave *wave = &r->group[g].wave[w];
@@ -222,6 +305,7 @@ void rp_record_free(struct rp_wave_record *r)
         return;
     for (uint64_t i = 0; i < r->plan.count + r->plan.probes; i++)
         free_group(&r->group[i]);
+    patterns_free(r->patterns);
     free(r->group);
     free(r->code);
     free(r);
@@ -250,7 +334,7 @@ bool rp_rec_begin(struct rp_rec_group *g, uint32_t waves, uint32_t steps_limit)
     return g->wave;
 }
 
-enum { FIRST_ROOM = 16 };
+enum { FIRST_ROOM = 64 };
 
 static bool has_room(const void *at, uint32_t room, uint32_t count, uint32_t more)
 {
@@ -295,12 +379,21 @@ bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint3
     return true;
 }
 
+/* Forgets the latest access. */
+static void drop_access(struct rp_rec_wave *w)
+{
+    const struct rp_rec_access *a = &w->access[--w->access_count];
+    w->line_count = a->first_line;
+    if (a->space & RP_REC_PACKED)
+        w->packed_lines -= a->line_count - 1u;
+}
+
 void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps)
 {
     if (w->step_count > steps)
         w->step_count = steps;
     while (w->access_count && w->access[w->access_count - 1].step >= w->step_count)
-        w->line_count = w->access[--w->access_count].first_line;
+        drop_access(w);
 }
 
 void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts)
@@ -309,7 +402,7 @@ void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts)
     if (w->step_count > w->insts)
         w->step_count = (uint32_t)w->insts;
     while (w->access_count && w->access[w->access_count - 1].step >= w->insts)
-        w->line_count = w->access[--w->access_count].first_line;
+        drop_access(w);
 }
 
 /* Returns what the timing engine needs to know of a decoded instruction. */

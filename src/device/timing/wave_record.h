@@ -14,13 +14,17 @@
 #ifndef RP_DEVICE_TIMING_WAVE_RECORD_H
 #define RP_DEVICE_TIMING_WAVE_RECORD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "device/exec/code_cache.h"
 #include "device/isa/wave_state.h"
 
 struct rp_arch;
+
+#define RP_REC_LINE_NUMBERS ((1ull << 41) - 1)
 
 enum { RP_REC_LINE_BYTES = 128, RP_REC_SECTOR_BYTES = 32, RP_REC_REGS = 4 };
 
@@ -74,6 +78,9 @@ struct rp_rec_code {
 /** This says which memory an access is to. */
 enum rp_rec_space { RP_REC_GLOBAL, RP_REC_SCALAR, RP_REC_SHARED /**< LDS */ };
 
+/** A bit of rp_rec_access.space: instead of its lines there is one struct rp_rec_repeat. */
+enum { RP_REC_PACKED = 0x80 };
+
 /**
  * These are the bits of rp_rec_access.flags. Cache control and clocks have neither READS nor
  * WRITES, and are not in the LDS.
@@ -105,6 +112,30 @@ struct rp_rec_line {
     uint64_t : 1;
 };
 
+/**
+ * Lines of an access that are those of a pattern, from another line on. It takes the place of one
+ * line, until rp_record_unpack().
+ */
+struct rp_rec_repeat {
+    uint64_t first : 41; /**< number of the line at which the pattern begins */
+    uint64_t pattern : 23;
+};
+_Static_assert(sizeof(struct rp_rec_repeat) == sizeof(struct rp_rec_line), "in its place");
+
+enum { RP_REC_PATTERNS = 4096 };
+
+/** These are the patterns of a record. They stay where they are while more are added. */
+struct rp_rec_patterns {
+    pthread_mutex_t lock; /**< for adding */
+    uint64_t serial;      /**< no other record of the process has it */
+    uint32_t count;
+    struct rp_rec_pattern {
+        struct rp_rec_line *line; /**< numbers are distances from where the pattern begins */
+        uint32_t line_count;
+        uint64_t hash; /**< of whoever compares records */
+    } at[RP_REC_PATTERNS];
+};
+
 /** This is one execution of a memory instruction by one wave. */
 struct rp_rec_access {
     uint32_t step;       /**< which of the wave's instructions, also of those that are not kept */
@@ -115,7 +146,7 @@ struct rp_rec_access {
     uint16_t lds_conflict_clocks; /**< of these, beyond what the same lanes need without any */
     uint8_t lanes;                /**< active; FLAT: not those that are in the LDS */
     uint8_t lane_bytes;           /**< per lane */
-    uint8_t space;                /**< enum rp_rec_space; FLAT: GLOBAL, with lds_clocks if any */
+    uint8_t space; /**< enum rp_rec_space, RP_REC_PACKED; FLAT: GLOBAL, with lds_clocks if any */
     uint8_t flags;
 };
 
@@ -127,6 +158,8 @@ struct rp_rec_wave {
     uint32_t access_count;
     struct rp_rec_line *line;
     uint32_t line_count;
+    uint32_t packed_lines;            /**< how many more there are when all are unpacked */
+    struct rp_rec_patterns *patterns; /**< of the record; NULL: nothing is packed */
     uint64_t insts; /**< executed in all; more than step_count when not all was kept */
     uint64_t bytes; /**< moved by all of them, as rp_counts counts: memory and LDS */
     uint32_t step_room, access_room, line_room;
@@ -187,6 +220,7 @@ struct rp_wave_record {
     bool keeps_steps;                  /**< as far as the plan's limit goes; else accesses only */
     bool keeps_accesses;               /**< also of what comes after the steps that are kept */
     bool placed;                       /**< rp_record_renumber_pages has been called */
+    struct rp_rec_patterns *patterns;  /**< NULL: nothing is packed */
 };
 
 /** Returns the plan of a grid, which depends on its arguments only. */
@@ -207,6 +241,29 @@ uint64_t rp_rec_linear_id(const struct rp_rec_plan *plan, uint64_t index);
 struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan,
                                      const struct rp_rec_shape *shape);
 
+/** Makes patterns, for records made by the observer. NULL: no memory, so that nothing is packed */
+struct rp_rec_patterns *rp_rec_patterns_new(void);
+
+/** Adds a pattern that begins at line @p first. @return its number, or -1: there is no room */
+int rp_rec_pattern_add(struct rp_rec_patterns *p, const struct rp_rec_line *line,
+                       uint32_t line_count, uint64_t first);
+
+/** Returns the line of an access, packed or not. */
+static inline struct rp_rec_line rp_rec_line_of(const struct rp_rec_wave *w,
+                                                const struct rp_rec_access *a, uint32_t index)
+{
+    struct rp_rec_repeat repeat;
+    if (!(a->space & RP_REC_PACKED))
+        return w->line[a->first_line + index];
+    memcpy(&repeat, &w->line[a->first_line], sizeof repeat);
+    struct rp_rec_line line = w->patterns->at[repeat.pattern].line[index];
+    line.number = (line.number + repeat.first) & RP_REC_LINE_NUMBERS;
+    return line;
+}
+
+/** Puts lines in place of packed ones. @return 0, or -ENOMEM: some waves are as they were */
+int rp_record_unpack(struct rp_wave_record *r);
+
 /** Frees a record; NULL is accepted. */
 void rp_record_free(struct rp_wave_record *r);
 
@@ -226,9 +283,9 @@ bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint3
 void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts);
 
 /**
- * Renumbers the lines of a finished record: pages of 4 KiB in the order in which they are touched
- * first. Else times and counts would depend on where this process happens to have its memory.
- * Nothing happens when it is called again.
+ * Unpacks a finished record and renumbers its lines: pages of 4 KiB in the order in which they are
+ * touched first. Else times and counts would depend on where this process happens to have its
+ * memory. Nothing happens when it is called again.
  * @return 0, or -ENOMEM: some are as they were
  */
 int rp_record_renumber_pages(struct rp_wave_record *r);

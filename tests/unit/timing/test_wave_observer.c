@@ -298,17 +298,23 @@ static void lds_clocks_are_the_same(void **state)
     free(patterns);
 }
 
-static void same_lines(const struct rp_rec_wave *a, const struct rp_rec_wave *b)
+static void same_lines(const struct rp_rec_wave *got, const struct rp_rec_access *a,
+                       const struct rp_rec_wave *wanted)
 {
-    assert_int_equal(a->line_count, b->line_count);
-    assert_memory_equal(a->line, b->line, a->line_count * sizeof *a->line);
+    assert_int_equal(a->line_count, wanted->line_count);
+    assert_int_equal(got->line_count + got->packed_lines, wanted->line_count);
+    for (uint32_t i = 0; i < a->line_count; i++) {
+        const struct rp_rec_line line = rp_rec_line_of(got, a, i);
+        assert_memory_equal(&line, &wanted->line[i], sizeof line);
+    }
 }
 
-static void lines_are_the_same(void **state)
+/* Patterns that come again are packed, if @p patterns_of is there. Returns how many were. */
+static unsigned compare_lines(struct rp_rec_patterns *patterns_of)
 {
-    (void)state;
+    unsigned packed = 0;
     struct rp_pattern_cache *patterns = calloc(1, sizeof *patterns);
-    struct rp_rec_wave got = {0}, wanted = {0};
+    struct rp_rec_wave got = {.patterns = patterns_of}, wanted = {0};
     struct pattern pattern[PATTERNS];
     assert_non_null(patterns);
     for (unsigned i = 0; i < PATTERNS; i++)
@@ -325,11 +331,13 @@ static void lines_are_the_same(void **state)
         for (unsigned i = 0; i < 64; i++) /* of others there is anything */
             va[i] =
                 p->lanes >> i & 1 ? 0x7f0000000000 + first + p->distance[i] : pattern_seed * 77ull;
-        got.line_count = wanted.line_count = 0;
+        got.line_count = got.packed_lines = wanted.line_count = 0;
         assert_true(lane_access_lines(&wanted, &b, &t));
         assert_true(pattern_cache_lines(patterns, key, &got, &a, &t));
+        same_lines(&got, &a, &wanted);
+        packed += a.space == RP_REC_PACKED;
+        a.space &= (uint8_t)~RP_REC_PACKED;
         assert_memory_equal(&a, &b, sizeof a);
-        same_lines(&got, &wanted);
     }
     free(got.line);
     free(got.step);
@@ -338,6 +346,24 @@ static void lines_are_the_same(void **state)
     free(wanted.step);
     free(wanted.access);
     free(patterns);
+    return packed;
+}
+
+static void lines_are_the_same(void **state)
+{
+    const struct rp_rec_plan plan = {.group_count = 1, .stride = 1};
+    const struct rp_rec_shape shape = {.waves_per_group = 1};
+    (void)state;
+    assert_int_equal(compare_lines(NULL), 0);
+    for (unsigned record = 0; record < 2; record++) { /* a thread's patterns are of another one */
+        struct rp_wave_record *r = rp_record_new(&plan, &shape);
+        assert_non_null(r);
+        r->patterns = rp_rec_patterns_new();
+        assert_non_null(r->patterns);
+        assert_true(compare_lines(r->patterns) > 100);
+        assert_in_range(r->patterns->count, 100, RP_REC_PATTERNS);
+        rp_record_free(r);
+    }
 }
 
 int main(void)

@@ -106,9 +106,53 @@ static void what_is_taken_back_is_gone(void **state)
     rp_record_free(NULL);
 }
 
+/* Accesses whose lines are those of a pattern are unpacked into what they were, and taken back. */
+static void packed_lines_are_unpacked(void **state)
+{
+    const struct rp_rec_plan plan = {.group_count = 1, .count = 1, .stride = 1};
+    const struct rp_rec_shape shape = {.waves_per_group = 1};
+    struct rp_wave_record *r = rp_record_new(&plan, &shape);
+    const struct rp_rec_line pattern[] = {{.number = 100, .lanes = 3}, {.number = 97, .lanes = 4}};
+    (void)state;
+    assert_non_null(r);
+    r->patterns = rp_rec_patterns_new();
+    assert_non_null(r->patterns);
+    assert_true(rp_rec_begin(&r->group[0], 1, 100));
+    struct rp_rec_wave *w = &r->group[0].wave[0];
+    const int number = rp_rec_pattern_add(r->patterns, pattern, 2, 100);
+    assert_int_equal(number, 0);
+    w->patterns = r->patterns;
+    for (uint32_t i = 0; i < 4; i++) {
+        const bool packed = i % 2;
+        assert_true(rp_rec_grow(w, 0, 1, 1));
+        w->access[w->access_count++] = (struct rp_rec_access){.step = i,
+                                                              .first_line = w->line_count,
+                                                              .line_count = packed ? 2 : 1,
+                                                              .space = packed ? RP_REC_PACKED : 0};
+        const struct rp_rec_repeat repeat = {.first = 200 + i, .pattern = 0};
+        const struct rp_rec_line plain = {.number = 7 + i};
+        memcpy(&w->line[w->line_count++], packed ? (const void *)&repeat : &plain, sizeof plain);
+        w->packed_lines += packed;
+    }
+    w->insts = 4;
+    rp_rec_cut(w, 1);
+    assert_int_equal(w->packed_lines, 1);
+    assert_int_equal(rp_record_unpack(r), 0);
+    const uint64_t numbers[] = {7, 201, 198, 9};
+    assert_int_equal(w->line_count, 4);
+    assert_int_equal(w->packed_lines, 0);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(w->line[i].number, numbers[i]);
+    assert_int_equal(w->line[2].lanes, 4);
+    assert_int_equal(w->access[2].first_line, 3);
+    assert_int_equal(w->access[1].space, 0);
+    rp_record_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packed_lines_are_unpacked),
         cmocka_unit_test(few_groups_are_all_recorded),
         cmocka_unit_test(many_groups_are_those_of_one_die),
         cmocka_unit_test(every_grid_has_a_plan),
