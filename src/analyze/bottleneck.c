@@ -908,20 +908,22 @@ static double path_share(const struct rp_dag_result *dag, enum rp_dag_part part)
     return (double)dag->path_ns[part] / (double)dag->makespan_ns;
 }
 
-/* Adds up the weights of kernels that are started often and end before the next launch would have
- * arrived: starting and ending them takes most of their time. */
-static double short_kernels(const struct rp_bottlenecks *b)
+/* A kernel that is started often and ends before the next launch would have arrived takes most of
+ * its time to start and to end. */
+static bool is_short(const struct rp_bottleneck_kernel *k)
 {
     enum { SHORT_NS = 6000, OFTEN = 20 };
+    const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
+
+    return duration->known && duration->value < SHORT_NS && k->calls >= OFTEN && k->weight.known;
+}
+
+static double short_kernels(const struct rp_bottlenecks *b)
+{
     double sum = 0;
 
-    for (size_t i = 0; i < b->kernel_count; i++) {
-        const struct rp_bottleneck_kernel *k = &b->kernels[i];
-        const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
-
-        if (duration->known && duration->value < SHORT_NS && k->calls >= OFTEN && k->weight.known)
-            sum += k->weight.value;
-    }
+    for (size_t i = 0; i < b->kernel_count; i++)
+        sum += is_short(&b->kernels[i]) ? b->kernels[i].weight.value : 0;
     return sum;
 }
 
@@ -1017,6 +1019,73 @@ static int compare_kernels(const void *a, const void *b)
     return order ? order : strcmp(l->name, r->name);
 }
 
+/* --- lines of calls ------------------------------------------------------------------------ */
+
+/* Returns what the profile says of the kernel, if it knows a line that launches it; else NULL. */
+static const struct rp_kernel_summary *launched_at(const struct rp_bottleneck_inputs *in,
+                                                   const struct rp_bottleneck_index *index,
+                                                   const char *name)
+{
+    size_t count;
+    const struct rp_indexed_name *found = rp_name_index_find(&index->names, name, &count);
+    const struct rp_kernel_summary *kernel;
+
+    if (!found || !count)
+        found = rp_name_index_find(&index->symbols, name, &count);
+    kernel = found && count ? &in->profile->kernels[found->at] : NULL;
+    return kernel && kernel->launch_line ? kernel : NULL;
+}
+
+/* A grid, and workgroups that do not fill their waves, are written down where the kernel is
+ * launched. What a kernel's own code does has its line from the wave time. */
+static bool is_about_launch(const struct rp_finding *f)
+{
+    return f->cause == RP_CAUSE_SMALL_GRID || f->cause == RP_CAUSE_LAUNCH ||
+           (f->rule && strcmp(f->rule->id, "workgroups_fill_waves_in_part") == 0);
+}
+
+/* Returns the line that makes most of the short launches, or NULL. Of the kernels of a loop, which
+ * are launched equally often, the first one's line counts: there the loop begins. */
+static const char *line_of_short_launches(const struct rp_bottleneck_inputs *in,
+                                          const struct rp_bottleneck_index *index,
+                                          const struct rp_bottlenecks *b)
+{
+    const struct rp_kernel_summary *most = NULL;
+
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        const struct rp_kernel_summary *s =
+            is_short(&b->kernels[i]) ? launched_at(in, index, b->kernels[i].name) : NULL;
+
+        if (s && (!most || s->calls > most->calls ||
+                  (s->calls == most->calls && s->launch_order < most->launch_order)))
+            most = s;
+    }
+    return most ? most->launch_line : NULL;
+}
+
+/* Findings about launches, copies and the host have the line where the program calls HIP. */
+static void find_lines_of_calls(const struct rp_bottleneck_inputs *in,
+                                const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
+{
+    if (!in->profile)
+        return;
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        struct rp_finding *f = &b->kernels[i].finding;
+        const struct rp_kernel_summary *s =
+            is_about_launch(f) ? launched_at(in, index, b->kernels[i].name) : NULL;
+
+        f->line = s ? s->launch_line : f->line;
+    }
+    if (b->program_is_kernel)
+        b->program.line = b->kernels[0].finding.line;
+    else if (b->program.cause == RP_CAUSE_LAUNCH)
+        b->program.line = line_of_short_launches(in, index, b);
+    else if (b->program.cause == RP_CAUSE_COPY)
+        b->program.line = in->profile->copy_line;
+    else if (b->program.cause == RP_CAUSE_HOST)
+        b->program.line = in->profile->host_line;
+}
+
 int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *ret,
                         struct rp_err *err)
 {
@@ -1058,6 +1127,7 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
     if (b.kernel_count)
         qsort(b.kernels, b.kernel_count, sizeof *b.kernels, compare_kernels);
     judge_program(in->dag && in->dag->makespan_ns > 0 ? in->dag : NULL, &b);
+    find_lines_of_calls(in, &index, &b);
     *ret = b;
     return 0;
 }

@@ -764,6 +764,11 @@ struct loaded {
     bool built_in;
 };
 
+static void free_lines(struct rp_call_lines **lines)
+{
+    rp_call_lines_free(*lines);
+}
+
 static void loaded_free(struct loaded *l)
 {
     free(l->agent_index);
@@ -870,6 +875,33 @@ static int analyse(struct rp_profile_build *build, struct rp_err *err)
     return rc;
 }
 
+/* Numbers kernels as build->identities. */
+static size_t number_of_kernel(const void *ctx, uint32_t guid_index, int64_t kernel_id)
+{
+    const struct loaded *l = ctx;
+    const struct rp_row_kernel *row = rp_store_find_kernel(l->store, guid_index, kernel_id);
+
+    return row && l->kernel_index[row - l->kernels] ? l->kernel_index[row - l->kernels] - 1
+                                                    : SIZE_MAX;
+}
+
+static int find_lines(struct rp_profile_build *build, struct rp_store *const *stores, size_t count,
+                      const struct loaded *loaded, struct rp_err *err)
+{
+    rp_cleanup(free_lines) struct rp_call_lines *lines = rp_call_lines_new();
+    rp_autofree uint32_t *ranks = calloc(build->identity_count + 1, sizeof *ranks);
+    int rc = 0;
+
+    if (!lines || !ranks)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < build->identity_count; i++)
+        ranks[i] = build->identities[i].rank;
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = rp_call_lines_add(lines, stores[i], number_of_kernel, &loaded[i], err);
+    return rc < 0 ? rc
+                  : rp_call_lines_put(lines, ranks, build->identity_count, build->profile, err);
+}
+
 static int build_from(struct rp_profile_build *build, struct rp_store *const *stores, size_t count,
                       struct loaded *loaded, struct rp_err *err)
 {
@@ -894,7 +926,9 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
     int rc = rp_profile_timing(build->profile, stores, count, err);
     if (rc == 0)
         rc = rp_profile_launches(build->profile, stores, count, err);
-    return rc < 0 ? rc : analyse(build, err);
+    if (rc == 0)
+        rc = analyse(build, err);
+    return rc < 0 ? rc : find_lines(build, stores, count, loaded, err);
 }
 
 int rp_profile_compute(struct rp_store *const *stores, size_t base_count, const double *runtime_ms,

@@ -127,6 +127,10 @@ struct rp_kernel_summary {
     struct rp_occupancy occupancy;
     uint32_t agent; /**< index into rp_profile.agents */
     uint32_t rank;  /**< order of the kernel's identity (name, symbol, registers) */
+    /** "file:line" from which most launches came, on any GPU; owned by the profile. NULL: unknown
+     */
+    const char *launch_line;
+    uint32_t launch_order; /**< of that line among all that call HIP, by their first calls */
 };
 
 struct rp_agent_summary {
@@ -185,8 +189,11 @@ struct rp_profile {
     uint32_t timing_version;      /**< of that model */
     struct rp_simulated_timing replayed; /**< over all kernels */
     struct rp_overlapped overlapped;     /**< with timing_model; simulated ones share the device */
-    struct rp_stability stability;       /**< over all runs, on the sum over all kernels */
-    struct rp_profile_memory *memory;    /**< owns the strings */
+    const char *copy_line; /**< "file:line" whose copies take most time; NULL: unknown */
+    const char *host_line; /**< of the waiting or working call before which the program's own code
+                              takes most time; NULL: unknown, or the times are modelled */
+    struct rp_stability stability;    /**< over all runs, on the sum over all kernels */
+    struct rp_profile_memory *memory; /**< owns the strings */
 };
 
 /**
@@ -323,6 +330,29 @@ int rp_refuse_sum(const struct rp_store *store, struct rp_err *err);
 
 /** Limits a column of unknown origin to what the result holds; negative values become 0. */
 uint32_t rp_column_u32(int64_t value);
+
+/* Lines of the program's source (call_lines.c). */
+
+/** Adds up what happened at each line. */
+struct rp_call_lines;
+
+/** Initialised; to be freed with rp_call_lines_free. NULL: memory has ended */
+struct rp_call_lines *rp_call_lines_new(void);
+/** Accepts NULL. */
+void rp_call_lines_free(struct rp_call_lines *lines);
+
+/** Returns the number of the kernel that a row of a trace is; SIZE_MAX: it is not known. */
+typedef size_t rp_kernel_number_fn(const void *ctx, uint32_t guid_index, int64_t kernel_id);
+
+/** Adds a trace, which costs nothing if its calls have no lines. */
+int rp_call_lines_add(struct rp_call_lines *lines, struct rp_store *store,
+                      rp_kernel_number_fn *number, const void *ctx, struct rp_err *err);
+
+/** Writes the lines of copies and of the host, and of each kernel.
+ * @param ranks  of the kernels' numbers, as rp_kernel_summary.rank
+ * @return 0, or RP_ENVIRONMENT (memory has ended) */
+int rp_call_lines_put(struct rp_call_lines *lines, const uint32_t *ranks, size_t count,
+                      struct rp_profile *profile, struct rp_err *err);
 
 /* The JSON columns of a trace. They add detail: text that is not JSON counts as empty. */
 

@@ -54,6 +54,7 @@ static int run_once(const struct rp_profile_cli *options, struct rp_profile_sess
                                    .prefix = prefix,
                                    .what = what,
                                    .left_s = left_s(options, session, number),
+                                   .call_sites = number == 1 && options->deep_analysis,
                                    .shows_log = true,
                                    .stdout_fd = stdout_for_run(options, number)};
     int rc;

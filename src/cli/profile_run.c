@@ -315,6 +315,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
 
     if (step->device_counters)
         run.counters = step->device_counters;
+    run.call_sites = step->call_sites;
     if (rc == 0 && !options->quiet)
         rp_progress_say("profile", step->what, step->left_s);
     if (rc == 0)

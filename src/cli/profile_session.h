@@ -70,6 +70,7 @@ struct rp_profile_step {
     const char *device_counters; /**< of the software device, with commas; NULL: none */
     const char *const *counters; /**< a pass of the tracer, ended by NULL; NULL: none */
     const struct rp_thread_trace_options *threads; /**< NULL: no thread trace */
+    bool call_sites;                               /**< HIP calls with their lines */
     bool shows_log;                                /**< with --debug, if the tracer does not */
     int stdout_fd;                                 /**< of the program, closed; 0 = inherit */
 };

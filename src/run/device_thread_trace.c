@@ -18,6 +18,7 @@
 #include "base/process.h"
 #include "run/kernel_names.h"
 #include "run/machine.h"
+#include "run/source_lines.h"
 #include "trace/code_object.h"
 #include "trace/records.h"
 
@@ -257,113 +258,6 @@ code_object_function_at(const struct rp_code_object_functions *functions, uint64
     return &functions->at[low - 1];
 }
 
-/* --- source lines -------------------------------------------------------------------------- */
-
-/** Finds the llvm-symbolizer of ROCm, or that of $PATH. The caller owns the path; NULL means that
- * there is none. */
-static char *find_symbolizer(const struct rp_environment *env)
-{
-    return rp_find_llvm_program(env, "llvm-symbolizer");
-}
-
-/* Adds "/a/b.hip:12:7" without the column, and nothing for "??:0:0". */
-static void add_frame(struct rp_buf *line, const char *frame, size_t length)
-{
-    const char *colon = memrchr(frame, ':', length);
-
-    if (!colon || (length > 2 && memcmp(frame, "??", 2) == 0))
-        return;
-    rp_buf_puts(line, line->len ? " -> " : "");
-    rp_buf_add(line, frame, (size_t)(colon - frame));
-}
-
-/* The places of an address come innermost first, and an empty line ends them. */
-static void read_places(const char *text, size_t count, char **ret)
-{
-    for (size_t i = 0; i < count; i++) {
-        rp_autobuf line = {0};
-
-        for (size_t length; (length = strcspn(text, "\n")); text += length + (text[length] != 0))
-            add_frame(&line, text, length);
-        text += *text == '\n';
-        ret[i] = line.len ? rp_buf_steal(&line) : rp_strdup("");
-    }
-}
-
-/* LLVM reads words of such a file as GNU programs do, where a backslash quotes. */
-static void add_quoted(struct rp_buf *text, const char *word)
-{
-    rp_buf_puts(text, "\"");
-    for (; *word; word++) {
-        if (*word == '"' || *word == '\\')
-            rp_buf_puts(text, "\\");
-        rp_buf_add(text, word, 1);
-    }
-    rp_buf_puts(text, "\"\n");
-}
-
-/* The arguments stand in a file, because there may be more than a command line holds. */
-static int symbolize(const char *symbolizer, const char *scratch, int out, struct rp_err *err)
-{
-    rp_autofree char *file = rp_format("@%s", scratch);
-    char *argv[] = {(char *)"llvm-symbolizer", file, NULL};
-    struct rp_proc proc = {.path = symbolizer, .argv = argv, .stdout_fd = out};
-    struct rp_proc_end end;
-    int rc = rp_proc_run(&proc, &end, err);
-
-    if (rc == 0 && (end.signaled || end.status))
-        rc = rp_fail(err, RP_ENVIRONMENT, "%s failed with %s %d", symbolizer,
-                     end.signaled ? "signal" : "status", end.status);
-    return rc;
-}
-
-static int run_symbolizer(const char *symbolizer, const char *elf, const uint64_t *addresses,
-                          size_t count, const char *scratch, char **ret_text, struct rp_err *err)
-{
-    rp_autofree char *out_name = rp_format("%s.out", scratch);
-    rp_autobuf text = {0};
-    int rc, out;
-
-    rp_buf_puts(&text, "--inlines\n--functions=none\n--obj=");
-    add_quoted(&text, elf);
-    for (size_t i = 0; i < count; i++)
-        rp_buf_printf(&text, "0x%" PRIx64 "\n", addresses[i]);
-    rc = rp_write_file(scratch, text.data, text.len, err);
-    if (rc < 0)
-        return rc;
-    out = open(out_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    rc = out < 0 ? rp_fail(err, RP_ENVIRONMENT, "cannot write %s: %m", out_name)
-                 : symbolize(symbolizer, scratch, out, err);
-    if (out >= 0)
-        close(out);
-    *ret_text = rc == 0 ? rp_read_text(out_name, SIZE_MAX / 2) : NULL;
-    unlink(scratch);
-    unlink(out_name);
-    return rc < 0 || *ret_text ? rc : rp_fail(err, RP_ENVIRONMENT, "cannot read %s", out_name);
-}
-
-/**
- * Finds source lines of addresses as "file:line". Inlined code is "file:line -> file:line", where
- * the second place is the one that it was inlined at, and so on. It is "" where the code has no
- * debug information.
- * @param scratch name of a file that may be made and is removed
- * @param ret @p count strings, owned by the caller; NULL on failure
- * @return 0, RP_ENVIRONMENT
- */
-static int symbolize_addresses(const char *symbolizer, const char *elf, const uint64_t *addresses,
-                               size_t count, const char *scratch, char **ret, struct rp_err *err)
-{
-    rp_autofree char *text = NULL;
-    int rc = 0;
-
-    memset(ret, 0, count * sizeof *ret);
-    if (count)
-        rc = run_symbolizer(symbolizer, elf, addresses, count, scratch, &text, err);
-    if (rc == 0 && count)
-        read_places(text, count, ret);
-    return rc;
-}
-
 /* --- asking -------------------------------------------------------------------------------- */
 
 int rp_device_thread_trace_check(const struct rp_thread_trace_options *options, struct rp_err *err)
@@ -540,7 +434,7 @@ int rp_device_thread_trace_convert(const struct rp_run_request *request,
                                    struct rp_run *run, struct rp_err *err)
 {
     rp_autofree char *dir = rp_format("%s/%s-threads", request->out_dir, request->db_prefix);
-    rp_autofree char *symbolizer = find_symbolizer(request->env);
+    rp_autofree char *symbolizer = rp_find_symbolizer(request->env);
     rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
     size_t written = 0, processes = 0;
     int rc = 0;
@@ -685,7 +579,7 @@ static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_o
     for (size_t i = 0; i < l->count; i++)
         if (!l->at[i].label && l->at[i].object == object->id)
             addresses[count++] = l->at[i].address;
-    rc = symbolize_addresses(symbolizer, object->path, addresses, count, scratch, sources, err);
+    rc = rp_source_lines(symbolizer, object->path, addresses, count, scratch, sources, err);
     count = 0;
     for (size_t i = 0; rc == 0 && i < l->count; i++)
         if (!l->at[i].label && l->at[i].object == object->id)

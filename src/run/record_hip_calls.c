@@ -374,6 +374,7 @@ static size_t argument_count(const struct listed *listed)
 
 struct call {
     const struct rp_rec_call *record;
+    uint32_t site;               /**< 0: not known */
     const struct listed *listed; /**< NULL: not in the table */
     int64_t stream;
     int64_t start_ns, end_ns;
@@ -538,6 +539,7 @@ static int collect(struct rp_hip_calls *calls, struct rp_err *err)
         if (records[i].kind != RP_REC_CALL)
             continue;
         calls->calls[calls->count++] = (struct call){.record = record,
+                                                     .site = records[i].call_site,
                                                      .start_ns = (int64_t)record->start_ns,
                                                      .end_ns = (int64_t)record->end_ns};
         last_name = record->name_id > last_name ? record->name_id : last_name;
@@ -649,7 +651,8 @@ static void print_argument(const struct rp_rec_call *record, const struct argume
 }
 
 static int put_call(const struct rp_hip_calls *calls, const struct call *call,
-                    struct rp_store_writer *writer, struct rp_err *err)
+                    const struct rp_call_sites *sites, struct rp_store_writer *writer,
+                    struct rp_err *err)
 {
     const struct rp_rec_call *record = call->record;
     const struct rp_row_region row = {
@@ -659,6 +662,8 @@ static int put_call(const struct rp_hip_calls *calls, const struct call *call,
         .end_ns = call->end_ns,
         .name = rp_record_file_string(calls->file, record->name_id),
         .correlation_id = (int64_t)record->correlation_id,
+        .call_stack = rp_call_sites_stack(sites, call->site),
+        .line_info = rp_call_sites_line(sites, call->site),
     };
     struct rp_row_arg args[MOST_ARGS];
     char values[MOST_ARGS][LONGEST_ARG];
@@ -677,8 +682,8 @@ static int put_call(const struct rp_hip_calls *calls, const struct call *call,
     return rp_store_put_region(writer, &row, args, used, err);
 }
 
-int rp_hip_calls_put(const struct rp_hip_calls *calls, struct rp_store_writer *writer,
-                     struct rp_err *err)
+int rp_hip_calls_put(const struct rp_hip_calls *calls, const struct rp_call_sites *sites,
+                     struct rp_store_writer *writer, struct rp_err *err)
 {
     int status = 0;
 
@@ -690,7 +695,7 @@ int rp_hip_calls_put(const struct rp_hip_calls *calls, struct rp_store_writer *w
         status = rp_store_put_stream(writer, &row, err);
     }
     for (size_t i = 0; i < calls->count && status == 0; i++)
-        status = put_call(calls, &calls->calls[i], writer, err);
+        status = put_call(calls, &calls->calls[i], sites, writer, err);
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "run/kernel_names.h"
 #include "run/overlap_time.h"
 #include "trace/records.h"
@@ -159,6 +160,7 @@ struct conversion {
     size_t count;
     struct rp_store_writer *writer;
     struct rp_hip_calls *calls;
+    struct rp_call_sites *sites;
     struct rp_dispatch_rows *dispatch_rows;
     const struct rp_rec_agent **agents;
     size_t agent_count;
@@ -677,7 +679,9 @@ static int put_calls(struct conversion *c, struct rp_err *err)
         status = rp_store_put_metadata(c->writer, "rocm_perf_hip_calls", times, err);
     else if (c->header->flags & RP_TRACE_HIP_UNKNOWN)
         status = rp_store_put_metadata(c->writer, "rocm_perf_hip_calls", "unknown version", err);
-    return status < 0 ? status : rp_hip_calls_put(c->calls, c->writer, err);
+    if (status == 0)
+        status = rp_call_sites_put(c->sites, c->writer, err);
+    return status < 0 ? status : rp_hip_calls_put(c->calls, c->sites, c->writer, err);
 }
 
 /* Records stand in order of completion, which may differ from run to run, so they are sorted. */
@@ -743,6 +747,7 @@ int rp_record_to_db(const char *trace_path, const char *db_path,
                     const struct rp_record_to_db_options *opt, struct rp_err *err)
 {
     rp_cleanup(rp_cleanup_rp_record_file_close) struct rp_record_file *file = NULL;
+    rp_autofree char *scratch = rp_format("%s.addresses", trace_path);
     struct conversion c = {.opt = opt};
     int status;
 
@@ -752,10 +757,12 @@ int rp_record_to_db(const char *trace_path, const char *db_path,
     c.file = file;
     c.header = rp_record_file_header(file);
     c.records = rp_record_file_records(file, &c.count);
+    c.sites = rp_call_sites_read(file, opt->symbolizer, scratch);
     status = rp_hip_calls_read(file, &c.calls, err);
     if (status == 0)
         status = convert(&c, db_path, err);
     rp_hip_calls_free(c.calls);
+    rp_call_sites_free(c.sites);
     free(c.agents);
     free(c.code_objects.ids);
     free(c.kernels.ids);

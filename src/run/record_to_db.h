@@ -11,6 +11,7 @@
 
 #include "trace/records.h"
 
+struct rp_call_sites;
 struct rp_demangler;
 struct rp_err;
 struct rp_hip_calls;
@@ -26,6 +27,7 @@ struct rp_record_to_db_options {
     const char *hostname;
     const struct utsname *host; /**< for info_node */
     const char *machine_id;
+    const char *symbolizer;      /**< llvm-symbolizer, for places of HIP calls; NULL: no lines */
     const char *process_extdata; /**< JSON object for info_process, NULL = "{}" */
     /** These are parts of the UUIDv7 that names the tables. If all are 0, it is derived from the
      * record file, so that the same file gives the same database. */
@@ -73,9 +75,31 @@ void rp_hip_calls_free(struct rp_hip_calls *calls);
 /** Returns the stream of the work that a call started, or 0 for work without a known call. */
 int64_t rp_hip_calls_stream(const struct rp_hip_calls *calls, uint64_t correlation_id);
 
-/** Writes the streams, then the calls with their arguments. */
-int rp_hip_calls_put(const struct rp_hip_calls *calls, struct rp_store_writer *writer,
-                     struct rp_err *err);
+/** Writes the streams, then the calls with their arguments and the places where they were made. */
+int rp_hip_calls_put(const struct rp_hip_calls *calls, const struct rp_call_sites *sites,
+                     struct rp_store_writer *writer, struct rp_err *err);
+
+/* This section finds from which lines of the program HIP was called. */
+
+/**
+ * Reads the places of a record file, which must outlive the result; each address is looked up once.
+ * @param symbolizer  llvm-symbolizer; NULL: the places have no lines
+ * @param scratch  name of a file that may be made and is removed
+ * @return to be freed with rp_call_sites_free
+ */
+struct rp_call_sites *rp_call_sites_read(const struct rp_record_file *file, const char *symbolizer,
+                                         const char *scratch);
+/** Accepts NULL. */
+void rp_call_sites_free(struct rp_call_sites *sites);
+
+/** Returns what rocpd_event has of a place as line_info and as call_stack. NULL: it is not known.
+ */
+const char *rp_call_sites_line(const struct rp_call_sites *sites, uint32_t id);
+const char *rp_call_sites_stack(const struct rp_call_sites *sites, uint32_t id);
+
+/** Writes RP_STORE_CALL_SITES_TAG, if any place has a line. */
+int rp_call_sites_put(const struct rp_call_sites *sites, struct rp_store_writer *writer,
+                      struct rp_err *err);
 
 /* The properties of a recorded agent become rocpd_info_agent.extdata. */
 

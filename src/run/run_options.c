@@ -382,6 +382,7 @@ static int add_libraries(const struct rp_environment *env, const struct rp_run_o
     add(to, "ROCM_PERF_TRACE_DIR", o->trace_dir);
     add(to, "ROCM_PERF_TOOL_DEBUG", o->tracer_log);
     add_said(to, "ROCM_PERF_HIP_CALLS", o->no_hip_calls ? "off" : NULL);
+    add(to, RP_CALL_SITES_VARIABLE, o->call_sites ? "on" : NULL);
     add_said(to, RP_SNAPSHOT_SOCKET_VARIABLE, o->capture_socket);
     return 0;
 }

@@ -22,6 +22,7 @@
 #include "run/device_thread_trace.h"
 #include "run/kernel_names.h"
 #include "run/record_to_db.h"
+#include "run/source_lines.h"
 #include "trace/records.h"
 
 /* Says which loader a program file needs. */
@@ -314,6 +315,8 @@ static int convert(const struct rp_run_request *request, const struct record_fil
                    size_t count, struct rp_run *run, struct rp_err *err)
 {
     rp_autofree char *command = join_command(request->argv);
+    rp_autofree char *symbolizer =
+        request->options->call_sites ? rp_find_symbolizer(request->env) : NULL;
     rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
     struct utsname host;
     int rc = 0;
@@ -322,8 +325,11 @@ static int convert(const struct rp_run_request *request, const struct record_fil
     uname(&host);
     run->db_paths = rp_alloc_zero(count + 1, sizeof *run->db_paths);
     for (size_t i = 0; i < count && rc == 0; i++) {
-        struct rp_record_to_db_options options = {
-            .demangler = &demangler, .command = command, .hostname = host.nodename, .host = &host};
+        struct rp_record_to_db_options options = {.demangler = &demangler,
+                                                  .command = command,
+                                                  .hostname = host.nodename,
+                                                  .host = &host,
+                                                  .symbolizer = symbolizer};
         char *path = rp_run_db_path(request, i + 1);
 
         run->db_paths[run->db_count++] = path;

@@ -50,6 +50,7 @@ struct rp_run_options {
     enum rp_timing_choice timing; /**< of the software device */
     uint32_t threads, gpus;       /**< of the software device; 0: not said */
     bool no_hip_calls;            /**< calls of the program to HIP are not recorded */
+    bool call_sites;              /**< calls of HIP are recorded with their lines, if anything is */
     bool target_said;             /**< the user knows already that the program has no code for it */
     const char *counters;         /**< of the software device, with commas; "": it counts none */
     const struct rp_thread_trace_options *thread_trace; /**< of the software device; NULL: none */

@@ -113,7 +113,7 @@ static bool known_string(const struct rp_record_file *file, uint32_t id)
 
 /** The records so far have introduced these ids. */
 struct known_ids {
-    uint32_t queues, code_objects, kernels;
+    uint32_t queues, code_objects, kernels, call_sites;
     bool lossy; /**< what is referred to may have been among the records that were lost */
 };
 
@@ -138,8 +138,11 @@ static const char *check_dispatch(const struct known_ids *seen, const struct rp_
     return NULL;
 }
 
-static const char *check_call(const struct rp_record_file *file, const struct rp_rec_call *call)
+static const char *check_call(const struct rp_record_file *file, const struct known_ids *seen,
+                              uint32_t call_site, const struct rp_rec_call *call)
 {
+    if (call_site > seen->call_sites && !seen->lossy)
+        return "call refers to an unknown call site";
     if (!known_string(file, call->name_id))
         return "call refers to an unknown string";
     if (call->arg_bytes > RP_REC_ARG_BYTES)
@@ -193,6 +196,20 @@ static const char *check_failed_launch(const struct rp_record_file *file,
                    known_string(file, failed->error_name_id)
                ? NULL
                : "failed launch refers to an unknown string";
+}
+
+static const char *check_call_site(const struct rp_record_file *file, struct known_ids *seen,
+                                   const struct rp_rec_call_site *site)
+{
+    if (site->id <= seen->call_sites)
+        return "call site id is out of order";
+    if (site->count == 0 || site->count > RP_REC_FRAMES)
+        return "call site has too few or too many frames";
+    for (uint32_t i = 0; i < site->count; i++)
+        if (!known_string(file, site->module_id[i]))
+            return "call site refers to an unknown string";
+    seen->call_sites = site->id;
+    return NULL;
 }
 
 /* Returns what is wrong with the record, or NULL. Lost records leave gaps in ids, but ids never
@@ -249,7 +266,9 @@ static const char *check_record(const struct rp_record_file *file, struct known_
     case RP_REC_FAILED_LAUNCH:
         return check_failed_launch(file, &record->u.failed_launch);
     case RP_REC_CALL:
-        return check_call(file, &record->u.call);
+        return check_call(file, seen, record->call_site, &record->u.call);
+    case RP_REC_CALL_SITE:
+        return check_call_site(file, seen, &record->u.call_site);
     default:
         return "unknown kind of record";
     }

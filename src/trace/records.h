@@ -103,6 +103,7 @@ enum rp_record_kind {
     RP_REC_COUNTERS = 13,      /**< hardware counters of a dispatch, behind its record */
     RP_REC_SIMULATION = 14,    /**< what its modelled time is from, likewise */
     RP_REC_FAILED_LAUNCH = 15, /**< HIP refused it, and nothing ran */
+    RP_REC_CALL_SITE = 16,     /**< a place of the program that calls HIP, before its first call */
 };
 
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
@@ -300,9 +301,28 @@ struct rp_rec_failed_launch {
     uint64_t dynamic_lds_bytes;
 };
 
+/**
+ * With it in the environment as "on", records of calls that start work or wait say where the
+ * program made them.
+ */
+#define RP_CALL_SITES_VARIABLE "ROCM_PERF_CALL_SITES"
+
+enum { RP_REC_FRAMES = 4 };
+
+/**
+ * The first frame is the one that called HIP: the compiler's stub of a kernel, or the program. The
+ * others called it, in this order.
+ */
+struct rp_rec_call_site {
+    uint32_t id;                       /**< 1, 2, ... */
+    uint32_t count;                    /**< of frames, at least one */
+    uint32_t module_id[RP_REC_FRAMES]; /**< path of the ELF file; 0: the code is in no file */
+    uint64_t address[RP_REC_FRAMES];   /**< within the call, as the ELF file counts */
+};
+
 struct rp_record {
-    uint32_t kind; /**< enum rp_record_kind */
-    uint32_t reserved;
+    uint32_t kind;      /**< enum rp_record_kind */
+    uint32_t call_site; /**< of a call, where it was made; 0: not known, or of another kind */
     union {
         struct rp_rec_string string;
         struct rp_rec_agent agent;
@@ -318,6 +338,7 @@ struct rp_record {
         struct rp_rec_counters counters;
         struct rp_rec_simulation simulation;
         struct rp_rec_failed_launch failed_launch;
+        struct rp_rec_call_site call_site;
         uint8_t bytes[120];
     } u;
 };

@@ -133,6 +133,8 @@ struct rp_row_region {
     int64_t correlation_id; /**< what the work that it started refers to; 0 = unknown */
     int64_t parent_id;      /**< correlation id of the call that made it, 0 = none */
     uint32_t guid_index;
+    /** JSON objects, NULL = "{}"; written, not read: rp_store_each_call_site reads the lines. */
+    const char *call_stack, *line_info;
 };
 
 struct rp_row_arg {
@@ -168,6 +170,13 @@ struct rp_row_simulation {
 struct rp_row_note {
     int64_t event_id;
     const char *extdata; /**< JSON, "{}": nothing */
+    uint32_t guid_index;
+};
+
+/** This says where in the program a call of an API was made (docs/format/rocpd.md). */
+struct rp_row_call_site {
+    int64_t correlation_id; /**< of the call, and of the work that it started */
+    const char *line_info;  /**< JSON object with "file" and "line"; "{}": not known */
     uint32_t guid_index;
 };
 
@@ -249,6 +258,7 @@ enum rp_rows {
     RP_ROWS_pmc_event,
     RP_ROWS_node,
     RP_ROWS_note,
+    RP_ROWS_call_site,
     RP_ROWS_COUNT
 };
 
@@ -301,6 +311,8 @@ RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
  * (docs/formats.md).
  */
 #define RP_STORE_LAUNCHES_TAG "rocm_perf_launches"
+/** This metadata says that calls have lines, and how many places of the program they are from. */
+#define RP_STORE_CALL_SITES_TAG "rocm_perf_call_sites"
 /**
  * Adds a row to rocpd_metadata; tags of the suite begin with "rocm_perf_".
  * @return as above; RP_BAD_INPUT for a tag of the schema itself
@@ -473,6 +485,12 @@ int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
 /** Visits rows of struct rp_row_simulation in the same way. */
 int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
+/**
+ * Visits events that have a line, of HIP calls and of other things. Where no metadata
+ * RP_STORE_CALL_SITES_TAG says that there are some, it visits nothing, because that costs as much
+ * as reading all of them.
+ */
+int rp_store_each_call_site(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 int rp_store_each_note(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /** If a dispatch's end in the trace cannot be true, it is assumed to have lasted this long. */
 struct rp_corrected_end {

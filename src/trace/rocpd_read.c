@@ -255,6 +255,28 @@ DEFINE_EACH(dependency, dependency)
 DEFINE_EACH(simulation, simulation)
 DEFINE_EACH(note, note)
 
+struct sited {
+    rp_store_row_fn *fn;
+    void *ctx;
+};
+
+static int pass_line(void *ctx, const void *row, struct rp_err *err)
+{
+    const struct sited *sited = ctx;
+    const struct rp_row_call_site *site = row;
+
+    return strcmp(site->line_info, "{}") == 0 ? 0 : sited->fn(sited->ctx, row, err);
+}
+
+int rp_store_each_call_site(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
+{
+    struct sited sited = {.fn = fn, .ctx = ctx};
+
+    return rp_store_metadata(s, RP_STORE_CALL_SITES_TAG)
+               ? rp_each_row(s, RP_ROWS_call_site, pass_line, &sited, err)
+               : 0;
+}
+
 void rp_store_forget_events(struct rp_store *s)
 {
     rp_events_free(&s->events);

@@ -681,6 +681,11 @@ static const struct rp_column note_columns[] = {
     {.name = "extdata", .kind = RP_KIND_JSON, AT(note, extdata)},
 };
 
+static const struct rp_column call_site_columns[] = {
+    {.name = "stack_id", .kind = RP_KIND_INT, AT(call_site, correlation_id), NEEDED},
+    {.name = "line_info", .kind = RP_KIND_JSON, AT(call_site, line_info)},
+};
+
 #define SPEC(rows, in_table, of_row, its_columns, ...)                                             \
     [RP_ROWS_##rows] = {.table = RP_TABLE_##in_table,                                              \
                         .columns = its_columns,                                                    \
@@ -721,6 +726,7 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
     SPEC(pmc_event, pmc_event, pmc_event, pmc_event_columns, .what = "counter value", READ_ONLY),
     SPEC(node, info_node, node, node_columns, .what = "node", READ_ONLY),
     SPEC(note, event, note, note_columns, .what = "event", READ_ONLY),
+    SPEC(call_site, event, call_site, call_site_columns, .what = "event", READ_ONLY),
 };
 
 /* rocprofv3's suffix is a UUID with underscores. Other hexadecimal suffixes of some length are

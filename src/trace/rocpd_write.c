@@ -185,8 +185,9 @@ static int writer_prepare(struct rp_store_writer *w, struct rp_err *err)
             result = prepare_rows(w, (enum rp_rows)r, err);
     if (result == 0)
         result = prepare_insert(w, RP_TABLE_event, "INSERT",
-                                "id, category_id, stack_id, parent_stack_id, correlation_id", 5,
-                                &w->insert_event, err);
+                                "id, category_id, stack_id, parent_stack_id, correlation_id, "
+                                "call_stack, line_info",
+                                7, &w->insert_event, err);
     if (result == 0)
         result =
             prepare_insert(w, RP_TABLE_string, "INSERT", "id, string", 2, &w->insert_string, err);
@@ -403,20 +404,30 @@ static int bind_column(struct rp_store_writer *w, const struct rp_spec *spec,
     return rp_fail(err, RP_BAD_INPUT, "%s: unknown kind of column", spec->what);
 }
 
+/** Says to which call an event belongs, and where that was made. */
+struct event_of {
+    int64_t stack[2];                   /**< the call, and the one around it */
+    const char *call_stack, *line_info; /**< NULL: not known */
+};
+
 /* The ids of the call and of the one around it; of work, rocprofv3 stores the launching call's id
  * as both. correlation_id is for external tools, 0 without one. */
-static int put_event(struct rp_store_writer *w, const struct rp_spec *spec, const int64_t stack[2],
-                     struct rp_err *err)
+static int put_event(struct rp_store_writer *w, const struct rp_spec *spec,
+                     const struct event_of *of, struct rp_err *err)
 {
     sqlite3_stmt *stmt = w->insert_event;
     int64_t id = w->next_event + 1;
     int result = bind_string(w, stmt, 2, spec->category, err);
 
+    if (result == 0)
+        result = bind_json(w, spec, stmt, 6, of->call_stack, err);
+    if (result == 0)
+        result = bind_json(w, spec, stmt, 7, of->line_info, err);
     if (result < 0)
         return result;
     sqlite3_bind_int64(stmt, 1, id);
-    sqlite3_bind_int64(stmt, 3, stack[0]);
-    sqlite3_bind_int64(stmt, 4, stack[1]);
+    sqlite3_bind_int64(stmt, 3, of->stack[0]);
+    sqlite3_bind_int64(stmt, 4, of->stack[1]);
     sqlite3_bind_int64(stmt, 5, 0);
     result = writer_step(w, stmt, "event", id, err);
     if (result == 0)
@@ -486,7 +497,10 @@ static bool note_ids(struct rp_store_writer *w, enum rp_rows rows, const void *r
 static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, struct rp_err *err)
 {
     const struct rp_spec *spec = &rp_specs[rows];
-    int64_t stack[2] = {0}, id = own_id(w, rows, row);
+    const struct rp_row_region *region = rows == RP_ROWS_region ? row : NULL;
+    struct event_of of = {.call_stack = region ? region->call_stack : NULL,
+                          .line_info = region ? region->line_info : NULL};
+    int64_t id = own_id(w, rows, row);
     int result;
 
     if (w->spoilt)
@@ -495,11 +509,11 @@ static int put(struct rp_store_writer *w, enum rp_rows rows, const void *row, st
         return rp_fail(err, RP_BAD_INPUT, "the process row must be written before others");
     if (id < 0)
         return rp_fail(err, RP_BAD_INPUT, "%s: id %" PRId64 " is negative", spec->what, id);
-    result = bind_row(w, rows, row, id, stack, err);
+    result = bind_row(w, rows, row, id, of.stack, err);
     if (result == 0)
         result = writer_step(w, w->insert[rows], spec->what, id, err);
     if (result == 0 && spec->category)
-        result = put_event(w, spec, stack, err);
+        result = put_event(w, spec, &of, err);
     if (result == 0 && !note_ids(w, rows, row, id)) {
         w->spoilt = true;
         result = rp_out_of_memory(err);

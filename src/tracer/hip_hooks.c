@@ -351,6 +351,19 @@ static bool ends_in(const char *text, const char *end)
     return bytes >= end_bytes && strcmp(text + bytes - end_bytes, end) == 0;
 }
 
+static bool starts_work(const char *name, uint8_t launch_at)
+{
+    return launch_at > 0 || strncmp(name, "hipMemcpy", 9) == 0 ||
+           strncmp(name, "hipDrvMemcpy", 12) == 0 || strncmp(name, "hipMemset", 9) == 0 ||
+           strncmp(name, "hipMemPrefetch", 14) == 0;
+}
+
+static bool waits(uint8_t kind)
+{
+    return kind == RP_HIP_EVENT_SYNC || kind == RP_HIP_STREAM_SYNC || kind == RP_HIP_DEVICE_SYNC ||
+           kind == RP_HIP_OWN_SYNC;
+}
+
 /* Operations are numbered differently by each version of the runtime; their names are the same. The
  * compiler's own calls around a launch (__hipPushCallConfiguration) say nothing new. */
 static void learn_operations(struct rp_hip *hip, const char *(*name_of)(uint32_t operation))
@@ -370,10 +383,12 @@ static void learn_operations(struct rp_hip *hip, const char *(*name_of)(uint32_t
             strcmp(name, "hipGraphLaunch") == 0 || strcmp(name, "hipGraphLaunch_spt") == 0;
         hip->operations[i].destroys_graph = strcmp(name, "hipGraphExecDestroy") == 0;
         hip->operations[i].launch_at = rp_hip_launch_at(name);
+        hip->operations[i].has_site = starts_work(name, hip->operations[i].launch_at);
         for (size_t k = 0; k < sizeof(listed) / sizeof(listed[0]); k++) {
             if (strcmp(listed[k].name, name) == 0) {
                 hip->operations[i].arg_bytes = listed[k].arg_bytes;
                 hip->operations[i].kind = listed[k].kind;
+                hip->operations[i].has_site |= waits(listed[k].kind);
             }
         }
     }
@@ -393,9 +408,9 @@ static uint32_t name_id(struct rp_tool *tool, struct rp_hip_operation *operation
 
 /* --- calls --------------------------------------------------------------------------------- */
 
-static void append(struct rp_tool *tool, const struct rp_rec_call *call)
+static void append(struct rp_tool *tool, const struct rp_rec_call *call, uint32_t call_site)
 {
-    const struct rp_record record = {.kind = RP_REC_CALL, .u.call = *call};
+    const struct rp_record record = {.kind = RP_REC_CALL, .call_site = call_site, .u.call = *call};
 
     rp_trace_append(&tool->trace, &record);
 }
@@ -409,7 +424,7 @@ static void flush_queries(struct rp_tool *tool)
 
     if (t->merged > 0) {
         t->query.merged = t->merged - 1;
-        append(tool, &t->query);
+        append(tool, &t->query, 0);
     }
     t->merged = 0;
     t->query.arg_bytes = 0;
@@ -425,7 +440,7 @@ static void add_query(struct rp_tool *tool, const struct rp_rec_call *call)
             pthread_setspecific(tool->hip.ending, tool);
     } else {
         flush_queries(tool);
-        append(tool, call);
+        append(tool, call, 0);
     }
     t->query = *call;
 }
@@ -553,6 +568,17 @@ static void end_launch(struct rp_tool *tool, struct rp_hip_operation *operation,
     this_thread.asking = false;
 }
 
+/* Calls of the runtime within a call of the program were made at the same place. */
+static uint32_t call_site(struct rp_tool *tool, const struct rp_hip_operation *operation)
+{
+    const void *runtime;
+
+    if (!tool->hip.sites.wanted || !operation->has_site)
+        return 0;
+    memcpy(&runtime, &tool->hip.enlist, sizeof(runtime));
+    return rp_call_site(tool, runtime);
+}
+
 static void leave(uint32_t operation, struct rp_hip_trace_data *data)
 {
     struct rp_tool *tool = &rp_the_tool;
@@ -583,7 +609,7 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
     if (known->kind == RP_HIP_QUERY)
         add_query(tool, &call);
     else
-        append(tool, &call);
+        append(tool, &call, call_site(tool, known));
     errno = saved_errno;
 }
 
@@ -669,10 +695,15 @@ static void on_thread_end(void *tool)
 void rp_hip_init(struct rp_hip *hip)
 {
     const char *wish = secure_getenv("ROCM_PERF_HIP_CALLS");
+    const char *sites = secure_getenv("ROCM_PERF_CALL_SITES");
 
     if (!hip->ending_made) /* The tool may be loaded again and again. */
         hip->ending_made = pthread_key_create(&hip->ending, on_thread_end) == 0;
     pthread_mutex_init(&hip->lock, NULL);
+    free(hip->sites.list); /* Its ids are those of the record file before. */
+    hip->sites = (struct rp_call_sites){0};
+    pthread_mutex_init(&hip->sites.lock, NULL);
+    hip->sites.wanted = sites && strcmp(sites, "on") == 0;
     hip->state = RP_HIP_ABSENT;
     hip->unrecorded = wish && strcmp(wish, "off") == 0;
 }

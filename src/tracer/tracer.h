@@ -1,8 +1,8 @@
 /**
  * @file tracer.h
  * @brief This header has the one context of librocm-perf-tool.so, and what those of its files offer
- * that have no header of their own: hip_hooks.c, record_file.c, dispatches.c, code_objects.c, and
- * of hsa_runtime.c what needs the context. One section is one file.
+ * that have no header of their own: hip_hooks.c, call_sites.c, record_file.c, dispatches.c,
+ * code_objects.c, and of hsa_runtime.c what needs the context. One section is one file.
  *
  * Locks, outermost first; nobody calls into the runtime's queues with any of them held:
  *   ROCr's queue lock (held around packet callbacks) > harvest.lock > bucket or pool lock > trace
@@ -60,6 +60,7 @@ struct rp_hip_operation {
     bool launches_graph; /**< the first argument is the graph */
     bool destroys_graph;
     uint8_t launch_at; /**< place in hip_launches.def plus 1, 0 = launches no kernels */
+    bool has_site;     /**< starts work or waits: who calls it is worth a walk of the stack */
 };
 
 /* Streams and graphs are taken apart only when the runtime has nothing left to report of
@@ -80,7 +81,19 @@ struct rp_hip_sync_calls {
     int (*exchange_capture_mode)(int *mode);
 };
 
+/** This is where the program calls HIP from; call_sites.c fills it. */
+struct rp_call_sites {
+    bool wanted;
+    pthread_mutex_t lock;       /**< outside of the trace's lock; of what follows */
+    struct rp_known_site *list; /**< hashed by its frames, at most half full */
+    size_t count, capacity;
+    bool walks_known; /**< of the next two */
+    uintptr_t own[2]; /**< begin and end of this library in memory */
+    uintptr_t hip[2]; /**< of the HIP runtime */
+};
+
 struct rp_hip {
+    struct rp_call_sites sites;
     uint32_t state; /**< atomic, enum rp_hip_state */
     pthread_mutex_t lock;
     pthread_key_t ending; /**< of threads whose last query is still to be written */
@@ -128,6 +141,17 @@ uint64_t rp_hip_stream_handle(void);
  * new one.
  */
 uint64_t rp_hip_correlation(struct rp_tool *tool);
+
+/* --- call_sites.c: where the program calls HIP -------------------------------------------------
+ */
+
+/**
+ * Returns the id of the place from which the program called HIP on this thread, and writes its
+ * record if it is new. It costs a walk of the stack.
+ * @param runtime  an address within the HIP runtime
+ * @return 0: not known
+ */
+uint32_t rp_call_site(struct rp_tool *tool, const void *runtime);
 
 /* --- record_file.c: the record file (trace/records.h) ----------------------------------------- */
 

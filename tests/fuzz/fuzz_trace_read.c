@@ -24,7 +24,7 @@ static size_t with_header(const uint8_t *data, size_t size, uint8_t *image, size
 
     if (size > 0)
         header.flags = data[0];
-    if (size > 7) /* rp_record.reserved of the first record: nothing else depends on it */
+    if (size > 7) /* of rp_record.call_site of the first record, which no string or agent has */
         header.lost_records = data[7];
     memcpy(image, &header, sizeof(header));
     memcpy(image + sizeof(header), data, records);

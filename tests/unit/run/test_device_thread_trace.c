@@ -274,7 +274,7 @@ static void names_with_quotes_come_to_the_symbolizer(void **state)
     assert_int_equal(rp_write_file(symbolizer, script, strlen(script), &err), 0);
     assert_int_equal(chmod(symbolizer, 0700), 0);
     assert_int_equal(
-        symbolize_addresses(symbolizer, "/a \"b\"\\c/x.co", &address, 1, scratch, &line, &err), 0);
+        rp_source_lines(symbolizer, "/a \"b\"\\c/x.co", &address, 1, scratch, &line, &err), 0);
     args = rp_read_text(kept, 1000);
     rp_remove_tree(dir);
     assert_string_equal(args, "--inlines\n--functions=none\n"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -353,6 +354,116 @@ static void calls_become_regions(void **state)
     assert_string_equal(rows[1].name, "Stream 0");
 }
 
+/** These are lines of the calls that have one. */
+struct lines {
+    char text[8][200];
+    int64_t of[8];
+    size_t count;
+};
+
+static int take_line(void *ctx, const void *row, struct rp_err *err)
+{
+    struct lines *lines = ctx;
+    const struct rp_row_call_site *site = row;
+
+    (void)err;
+    assert_in_range(lines->count, 0, 7);
+    lines->of[lines->count] = site->correlation_id;
+    snprintf(lines->text[lines->count++], sizeof(lines->text[0]), "%s", site->line_info);
+    return 0;
+}
+
+/* The symbolizer is a script. Nobody starts it for a file that has no lines. */
+static void write_symbolizer(char *ret_path, size_t size)
+{
+    static const char script[] =
+        "#!/bin/sh\n"
+        "grep -q -- '--obj=\"/dev/null\"' \"${1#@}\" && exit 1\n"
+        "grep ^0x \"${1#@}\" | while read -r at; do case $at in\n"
+        "  0x10) printf '__device_stub__k(float*)\\n/p/a.hip:3:0\\n\\n' ;;\n"
+        "  0x20) printf 'copy\\n/usr/include/hip/x.h:5:1\\nmain\\n/p/a b.hip:12:7\\n\\n' ;;\n"
+        "  0x30) printf 'start\\n/p/a.hip:90:0\\n\\n' ;;\n"
+        "  *) printf '??\\n??:0:0\\n\\n' ;;\n"
+        "esac; done\n";
+    FILE *file;
+
+    snprintf(ret_path, size, "%s/symbolizer", scratch_dir);
+    file = fopen(ret_path, "w");
+    assert_non_null(file);
+    fputs(script, file);
+    fclose(file);
+    assert_int_equal(chmod(ret_path, 0700), 0);
+}
+
+static void call_at(struct image *image, uint64_t correlation, uint32_t name_id, uint32_t site)
+{
+    call(image, correlation, name_id, NULL, 0);
+    image->records[image->header.committed_records - 1].call_site = site;
+}
+
+static struct image run_with_places(void)
+{
+    struct image image = run();
+    char program[100];
+    uint32_t name_id = string(&image, "hipMemcpy"), self, nothing = string(&image, "/dev/null");
+    ssize_t bytes = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+    assert_in_range(bytes, 1, 98);
+    program[bytes] = 0;
+    self = string(&image, program);
+    /* A stub, its caller, and who called that; code in no file; nothing that is known. */
+    add(&image, RP_REC_CALL_SITE)->u.call_site = (struct rp_rec_call_site){
+        .id = 1, .count = 3, .module_id = {self, self, self}, .address = {0x10, 0x20, 0x30}};
+    add(&image, RP_REC_CALL_SITE)->u.call_site = (struct rp_rec_call_site){
+        .id = 2, .count = 2, .module_id = {0, nothing}, .address = {0x20, 0x20}};
+    add(&image, RP_REC_CALL_SITE)->u.call_site = (struct rp_rec_call_site){
+        .id = 9, .count = 2, .module_id = {nothing, self}, .address = {0x40, 0x30}};
+    call_at(&image, 10, name_id, 1);
+    call_at(&image, 11, name_id, 0);
+    call_at(&image, 12, name_id, 2);
+    call_at(&image, 13, name_id, 9);
+    call_at(&image, 14, name_id, 1);
+    return image;
+}
+
+static void calls_have_lines(void **state)
+{
+    static const struct {
+        int64_t of;
+        const char *text;
+    } wanted[] = {{10, "{\"file\":\"/p/a b.hip\",\"function\":\"main\",\"line\":12}"},
+                  {13, "{\"file\":\"/p/a.hip\",\"function\":\"start\",\"line\":90}"},
+                  {14, "{\"file\":\"/p/a b.hip\",\"function\":\"main\",\"line\":12}"}};
+    const struct image image = run_with_places();
+    char trace[96], db[96], symbolizer[96];
+    struct rp_record_to_db_options options = {.symbolizer = symbolizer};
+    struct lines lines = {0}, none = {0};
+    struct rp_store *store = NULL;
+
+    (void)state;
+    write_symbolizer(symbolizer, sizeof(symbolizer));
+    write_image(&image, trace, sizeof(trace));
+    snprintf(db, sizeof(db), "%s/lines.db", scratch_dir);
+    assert_int_equal(rp_record_to_db(trace, db, &options, NULL), 0);
+    assert_int_equal(rp_store_open(db, &store, NULL), 0);
+    assert_string_equal(rp_store_metadata(store, RP_STORE_CALL_SITES_TAG), "2");
+    assert_int_equal(rp_store_each_call_site(store, take_line, &lines, NULL), 0);
+    assert_int_equal(lines.count, sizeof(wanted) / sizeof(wanted[0]));
+    for (size_t i = 0; i < lines.count; i++) {
+        assert_int_equal(lines.of[i], wanted[i].of);
+        assert_string_equal(lines.text[i], wanted[i].text);
+    }
+    rp_store_close(store);
+
+    options.symbolizer = NULL; /* Without the program, there are no lines. */
+    assert_int_equal(rp_record_to_db(trace, db, &options, NULL), 0);
+    assert_int_equal(rp_store_open(db, &store, NULL), 0);
+    assert_null(rp_store_metadata(store, RP_STORE_CALL_SITES_TAG));
+    assert_int_equal(rp_store_each_call_site(store, take_line, &none, NULL), 0);
+    assert_int_equal(none.count, 0);
+    rp_store_close(store);
+}
+
 /* On the software device the host's times do not count: a call takes no time but what it waits. */
 static void calls_on_the_modelled_clock(void **state)
 {
@@ -634,6 +745,7 @@ int main(void)
         TEST(what_is_missing_is_said),
         TEST(unknown_kernel_keeps_its_dispatches),
         TEST(calls_become_regions),
+        TEST(calls_have_lines),
         TEST(calls_on_the_modelled_clock),
         TEST(dependencies_are_resolved),
         TEST(an_unknown_hip_is_said),

@@ -151,7 +151,7 @@ static void plans_carry_device_and_collector(void **state)
     struct rp_environment env = {.rocm_kind = RP_ROCM_INSTALLED,
                                  .device_library = (char *)"/d.so",
                                  .tool_library = (char *)"/t.so"};
-    const struct rp_run_options software = {.device = RP_DEVICE_SOFTWARE, .trace_dir = "/tmp"};
+    struct rp_run_options software = {.device = RP_DEVICE_SOFTWARE, .trace_dir = "/tmp"};
     struct rp_run_options on_gpu = {.device = RP_DEVICE_GPU};
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0}, gpu = {0};
     char *argv[] = {(char *)"sh", (char *)"-c", (char *)"true", NULL};
@@ -164,9 +164,15 @@ static void plans_carry_device_and_collector(void **state)
     assert_string_equal(plan.env.list[1].name, "HSA_TOOLS_LIB");
     assert_null(planned(&plan.env, "ROCM_PERF_TOOL_DEBUG", &said));
     assert_true(said); /* the user's own log would be written by all runs */
+    assert_null(planned(&plan.env, RP_CALL_SITES_VARIABLE, &said));
+    assert_true(said); /* nobody asked for it */
     assert_string_equal(plan.argv[0], "sh");
     assert_string_equal(plan.argv[2], "true");
     assert_null(plan.argv[3]);
+    rp_launch_free(&plan);
+    software.call_sites = true;
+    assert_int_equal(rp_launch_plan(&env, &software, argv, &plan, &err), 0);
+    assert_string_equal(planned(&plan.env, RP_CALL_SITES_VARIABLE, &said), "on");
     assert_int_equal(rp_launch_plan(&env, &on_gpu, argv, &gpu, &err), 0);
     assert_null(gpu.env.list[0].name);
     env.tool_library = NULL;

@@ -71,6 +71,10 @@ static struct image sound(void)
         .correlation_id = 1, .name_id = 1, .end_ns = 5, .arg_bytes = RP_REC_ARG_BYTES};
     add(&image, RP_REC_BARRIER)->u.barrier.wait_count = RP_REC_BARRIER_WAITS;
     add(&image, RP_REC_WAIT)->u.wait.wait_count = RP_REC_WAITS;
+    add(&image, RP_REC_CALL_SITE)->u.call_site = (struct rp_rec_call_site){
+        .id = 1, .count = RP_REC_FRAMES, .module_id = {1, 0, 2, 1}, .address = {0x10}};
+    *add(&image, RP_REC_CALL) = (struct rp_record){
+        .kind = RP_REC_CALL, .call_site = 1, .u.call = {.correlation_id = 2, .name_id = 1}};
     return image;
 }
 
@@ -224,6 +228,14 @@ static void damage(void **state)
     DAMAGE(image.records[11].u.barrier.type = 4, "file: record 11: barrier is of an unknown type");
     DAMAGE(image.records[11].u.barrier.wait_count++, "file: record 11: barrier waits for too much");
     DAMAGE(image.records[12].u.wait.wait_count++, "file: record 12: copy waits for too much");
+    DAMAGE(image.records[13].u.call_site.id = 0, "file: record 13: call site id is out of order");
+    DAMAGE(image.records[13].u.call_site.count = 0,
+           "file: record 13: call site has too few or too many frames");
+    DAMAGE(image.records[13].u.call_site.count = RP_REC_FRAMES + 1,
+           "file: record 13: call site has too few or too many frames");
+    DAMAGE(image.records[13].u.call_site.module_id[3] = 3,
+           "file: record 13: call site refers to an unknown string");
+    DAMAGE(image.records[14].call_site = 2, "file: record 14: call refers to an unknown call site");
 }
 
 /* Only what a lost record can explain is let pass. */
@@ -239,6 +251,7 @@ static void references_to_lost_records(void **state)
     image.records[7].u.dispatch.kernel_id = 2;
     image.records[7].u.dispatch.queue_index = 1;
     image.records[9].u.queue.index = 5;
+    image.records[14].call_site = 2;
     assert_int_equal(rp_record_file_parse("t", &image, image_bytes(&image), &file, NULL), 0);
     assert_false(rp_record_file_complete(file));
     assert_int_equal(rp_record_file_records(file, &count)[7].u.dispatch.kernel_id, 2);

@@ -315,6 +315,36 @@ static void make_launch(int which, int result, const void *args, size_t bytes)
 
 static const struct geometry geometry = {.grid = {4, 2, 1}, .block = {2048, 1, 1}};
 
+/* This program is the runtime, so the frame that calls it is that of cmocka, which runs the tests.
+ */
+static void places_of_calls_are_recorded_once(void **state)
+{
+    const uint64_t args[8] = {0};
+    const struct rp_rec_call_site *site;
+    struct rp_record_file *file;
+    char path[4096];
+
+    (void)state;
+    make_launch(LAUNCH, 0, args, sizeof(args));
+    rp_the_tool.hip.sites.wanted = true;
+    for (int i = 0; i < 3; i++)
+        make_launch(LAUNCH, 0, args, sizeof(args));
+    make_call(SYNC, NULL, 0);
+    make_call(MALLOC, args, sizeof(args));
+    file = read_trace();
+    assert_int_equal(count_kind(file, RP_REC_CALL_SITE), 1);
+    site = &nth(file, RP_REC_CALL_SITE, 0)->u.call_site;
+    assert_int_equal(site->id, 1);
+    assert_in_range(site->count, 1, RP_REC_FRAMES);
+    snprintf(path, sizeof(path), "%s", rp_record_file_string(file, site->module_id[0]));
+    assert_int_equal(access(path, R_OK), 0);
+    assert_null(strstr(path, "test_hip_hooks"));
+    assert_true(site->address[0] > 0 && site->address[0] < 1 << 30);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(nth(file, RP_REC_CALL, i)->call_site, i > 0 && i < 5);
+    rp_record_file_close(file);
+}
+
 static void fail_in_each_way(void)
 {
     uint64_t host[8] = {0x1000}, module[9] = {0x2000}, unknown[8] = {0x3000}, graph[2] = {0x4000};
@@ -812,6 +842,7 @@ int main(void)
         TEST(calls_are_recorded),
         TEST(failed_launches_are_recorded),
         TEST(work_belongs_to_its_call),
+        TEST(places_of_calls_are_recorded_once),
         TEST(polling_is_merged),
         TEST(queries_of_a_thread_that_ends_are_written),
         TEST(handles_of_failed_calls_are_not_recorded),

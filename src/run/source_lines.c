@@ -1,0 +1,208 @@
+#include "run/source_lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/process.h"
+#include "run/machine.h"
+
+char *rp_find_symbolizer(const struct rp_environment *env)
+{
+    return rp_find_llvm_program(env, "llvm-symbolizer");
+}
+
+/* --- the program --------------------------------------------------------------------------- */
+
+/* LLVM reads words of such a file as GNU programs do, where a backslash quotes. */
+static void add_quoted(struct rp_buf *text, const char *word)
+{
+    rp_buf_puts(text, "\"");
+    for (; *word; word++) {
+        if (*word == '"' || *word == '\\')
+            rp_buf_puts(text, "\\");
+        rp_buf_add(text, word, 1);
+    }
+    rp_buf_puts(text, "\"\n");
+}
+
+/* The arguments stand in a file, because there may be more than a command line holds. */
+static int symbolize(const char *symbolizer, const char *scratch, int out, struct rp_err *err)
+{
+    rp_autofree char *file = rp_format("@%s", scratch);
+    char *argv[] = {(char *)"llvm-symbolizer", file, NULL};
+    struct rp_proc proc = {.path = symbolizer, .argv = argv, .stdout_fd = out};
+    struct rp_proc_end end;
+    int rc = rp_proc_run(&proc, &end, err);
+
+    if (rc == 0 && (end.signaled || end.status))
+        rc = rp_fail(err, RP_ENVIRONMENT, "%s failed with %s %d", symbolizer,
+                     end.signaled ? "signal" : "status", end.status);
+    return rc;
+}
+
+/** @param functions "none" or "linkage" */
+static int run_symbolizer(const char *symbolizer, const char *functions, const char *elf,
+                          const uint64_t *addresses, size_t count, const char *scratch,
+                          char **ret_text, struct rp_err *err)
+{
+    rp_autofree char *out_name = rp_format("%s.out", scratch);
+    rp_autobuf text = {0};
+    int rc, out;
+
+    rp_buf_printf(&text, "--inlines\n--functions=%s\n--obj=", functions);
+    add_quoted(&text, elf);
+    for (size_t i = 0; i < count; i++)
+        rp_buf_printf(&text, "0x%" PRIx64 "\n", addresses[i]);
+    rc = rp_write_file(scratch, text.data, text.len, err);
+    if (rc < 0)
+        return rc;
+    out = open(out_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    rc = out < 0 ? rp_fail(err, RP_ENVIRONMENT, "cannot write %s: %m", out_name)
+                 : symbolize(symbolizer, scratch, out, err);
+    if (out >= 0)
+        close(out);
+    *ret_text = rc == 0 ? rp_read_text(out_name, SIZE_MAX / 2) : NULL;
+    unlink(scratch);
+    unlink(out_name);
+    return rc < 0 || *ret_text ? rc : rp_fail(err, RP_ENVIRONMENT, "cannot read %s", out_name);
+}
+
+/* --- lines --------------------------------------------------------------------------------- */
+
+/* Adds "/a/b.hip:12:7" without the column, and nothing for "??:0:0". */
+static void add_frame(struct rp_buf *line, const char *frame, size_t length)
+{
+    const char *colon = memrchr(frame, ':', length);
+
+    if (!colon || (length > 2 && memcmp(frame, "??", 2) == 0))
+        return;
+    rp_buf_puts(line, line->len ? " -> " : "");
+    rp_buf_add(line, frame, (size_t)(colon - frame));
+}
+
+/* The places of an address come innermost first, and an empty line ends them. */
+static void read_lines(const char *text, size_t count, char **ret)
+{
+    for (size_t i = 0; i < count; i++) {
+        rp_autobuf line = {0};
+
+        for (size_t length; (length = strcspn(text, "\n")); text += length + (text[length] != 0))
+            add_frame(&line, text, length);
+        text += *text == '\n';
+        ret[i] = line.len ? rp_buf_steal(&line) : rp_strdup("");
+    }
+}
+
+int rp_source_lines(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                    size_t count, const char *scratch, char **ret, struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+    int rc = 0;
+
+    memset(ret, 0, count * sizeof *ret);
+    if (count)
+        rc = run_symbolizer(symbolizer, "none", elf, addresses, count, scratch, &text, err);
+    if (rc == 0 && count)
+        read_lines(text, count, ret);
+    return rc;
+}
+
+/* --- places -------------------------------------------------------------------------------- */
+
+/* Reads "/a/b.hip:12:7". Unknown parts are "??" and 0. */
+static void read_place(struct rp_source_place *place, const char *text, size_t length)
+{
+    const char *column = memrchr(text, ':', length);
+    const char *line = column ? memrchr(text, ':', (size_t)(column - text)) : NULL;
+    const size_t file = line ? (size_t)(line - text) : 0;
+
+    place->line = line ? (uint32_t)strtoul(line + 1, NULL, 10) : 0;
+    place->file = rp_strndup(text, place->line ? file : 0);
+}
+
+/* Each place is a line with the function and one with the rest. */
+static const char *read_places(const char *text, struct rp_source_places *ret)
+{
+    while (*text && *text != '\n') {
+        const size_t function = strcspn(text, "\n");
+        const char *rest = text + function + (text[function] != 0);
+        const size_t length = strcspn(rest, "\n");
+        const bool known = strncmp(text, "??", 2) != 0;
+        struct rp_source_place *place;
+
+        ret->at = rp_realloc_array(ret->at, ret->count + 1, sizeof *ret->at);
+        place = &ret->at[ret->count++];
+        place->function = rp_strndup(text, known ? function : 0);
+        read_place(place, rest, length);
+        text = rest + length + (rest[length] != 0);
+    }
+    return text + (*text == '\n');
+}
+
+int rp_source_places(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                     size_t count, const char *scratch, struct rp_source_places *ret,
+                     struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+    const char *at;
+    int rc = 0;
+
+    memset(ret, 0, count * sizeof *ret);
+    if (count)
+        rc = run_symbolizer(symbolizer, "linkage", elf, addresses, count, scratch, &text, err);
+    at = text;
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        at = read_places(at, &ret[i]);
+    return rc;
+}
+
+void rp_source_places_free(struct rp_source_places *places)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        free(places->at[i].function);
+        free(places->at[i].file);
+    }
+    free(places->at);
+    *places = (struct rp_source_places){0};
+}
+
+/* --- debug information --------------------------------------------------------------------- */
+
+static bool names_lines(Elf *file)
+{
+    size_t names;
+
+    if (elf_kind(file) != ELF_K_ELF || elf_getshdrstrndx(file, &names) < 0)
+        return false;
+    for (Elf_Scn *s = NULL; (s = elf_nextscn(file, s));) {
+        const Elf64_Shdr *header = elf64_getshdr(s);
+        const char *name = header ? elf_strptr(file, names, header->sh_name) : NULL;
+
+        if (name && strcmp(name, ".debug_line") == 0 && header->sh_type != SHT_NOBITS)
+            return true;
+    }
+    return false;
+}
+
+bool rp_has_source_lines(const char *path)
+{
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf *file;
+    bool found;
+
+    elf_version(EV_CURRENT);
+    file = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    found = file && names_lines(file);
+    elf_end(file);
+    return found;
+}

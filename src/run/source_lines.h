@@ -1,0 +1,58 @@
+/**
+ * @file source_lines.h
+ * @brief Finds the lines of source that addresses of ELF files come from, with llvm-symbolizer.
+ */
+#ifndef RP_RUN_SOURCE_LINES_H
+#define RP_RUN_SOURCE_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_environment;
+struct rp_err;
+
+/** Finds the llvm-symbolizer of ROCm, or that of $PATH. The caller owns the path; NULL means that
+ * there is none. */
+char *rp_find_symbolizer(const struct rp_environment *env);
+
+/**
+ * Finds source lines of addresses as "file:line". Inlined code is "file:line -> file:line", where
+ * the second place is the one that it was inlined at, and so on. It is "" where the code has no
+ * debug information.
+ * @param scratch name of a file that may be made and is removed
+ * @param ret @p count strings, owned by the caller; NULL on failure
+ * @return 0, RP_ENVIRONMENT
+ */
+int rp_source_lines(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                    size_t count, const char *scratch, char **ret, struct rp_err *err);
+
+/** This is where an address was written down: a function, or one that was inlined into it. */
+struct rp_source_place {
+    char *function; /**< as people read it; "" = unknown */
+    char *file;     /**< "" = unknown */
+    uint32_t line;  /**< 0 = unknown */
+};
+
+/** The innermost of an address comes first. */
+struct rp_source_places {
+    struct rp_source_place *at;
+    size_t count;
+};
+
+/**
+ * Finds the same with functions, for the host's code.
+ * @param ret @p count of them; free each with rp_source_places_free, also on failure
+ * @return 0, RP_ENVIRONMENT
+ */
+int rp_source_places(const char *symbolizer, const char *elf, const uint64_t *addresses,
+                     size_t count, const char *scratch, struct rp_source_places *ret,
+                     struct rp_err *err);
+/** Accepts zeros. */
+void rp_source_places_free(struct rp_source_places *places);
+
+/** Says whether an ELF file has line numbers; without them nobody needs to start llvm-symbolizer.
+ */
+bool rp_has_source_lines(const char *elf);
+
+#endif
