@@ -391,7 +391,7 @@ static int start(const struct rp_environment *env, const struct options *o,
                     .gate = (enum rp_gate)(o->args.gate + 1),
                     .json = o->args.json,
                     .timing = o->run.device == RP_DEVICE_SOFTWARE
-                                  ? rp_timing_word(o->run.timing ? o->run.timing : RP_TIMING_FAST)
+                                  ? rp_timing_word(rp_timing_in_force(&o->run))
                                   : NULL,
                     .may_retry = !attempt->last,
                     .probe = attempt->probe,
@@ -579,27 +579,22 @@ static int choose_device(struct options *o, struct rp_err *err)
     return 0;
 }
 
-/* Times are found as they were in the program, unless the user says how. */
+/* A replay gives verdicts, so its timing is the usual one, however the capture was made; but what
+ * was captured without times is replayed without, unless they are what is asked for. */
 static void choose_timing(struct options *o)
 {
-    const char *word = o->captured_timing;
-
-    if (o->run.timing != RP_TIMING_UNSAID || !*word || strcmp(o->action, "reserve-check") == 0)
+    if (o->run.timing != RP_TIMING_UNSAID || strcmp(o->captured_timing, "off") != 0 ||
+        strcmp(o->action, "reserve-check") == 0)
         return;
-    if (strcmp(word, "off") == 0 && o->other) {
-        rp_cli_note(
-            "the capture was made with --timing off, which gives compare no times: it takes "
-            "--timing fast");
-        word = "fast";
-    } else if (strcmp(word, "off") == 0) {
-        rp_cli_note("not timed, as the capture was made with --timing off; --timing fast gives "
-                    "times");
-    } else if (strcmp(word, "detailed") == 0 && !rp_software_gpu(&o->run).timing) {
-        rp_cli_note("the capture was made with --timing detailed, which there is not of this "
-                    "device: times are those of --timing fast");
-        word = "fast";
+    if (o->other) {
+        rp_cli_note("the capture was made with --timing off, which gives compare no times: it "
+                    "takes --timing %s",
+                    rp_timing_word(rp_timing_in_force(&o->run)));
+    } else {
+        rp_cli_note("not timed, as the capture was made with --timing off; --timing detailed "
+                    "gives times");
+        o->run.timing = RP_TIMING_OFF;
     }
-    o->run.timing = rp_timing_parse(word);
 }
 
 /* Settings that the user has not given are as they were when the capture was made. */

@@ -57,7 +57,7 @@ int rp_list_device_counters(void)
 static bool is_counted(const struct rp_profile_session *session,
                        const struct rp_device_counter_row *row)
 {
-    return row->kind == RP_COUNTER_WAVES ? session->run.timing == RP_TIMING_DETAILED
+    return row->kind == RP_COUNTER_WAVES ? rp_timing_in_force(&session->run) == RP_TIMING_DETAILED
                                          : row->kind != RP_COUNTER_NONE;
 }
 

@@ -37,6 +37,13 @@ struct rp_arch rp_software_gpu(const struct rp_run_options *options)
     return arch;
 }
 
+enum rp_timing_choice rp_timing_in_force(const struct rp_run_options *options)
+{
+    if (options->timing != RP_TIMING_UNSAID)
+        return options->timing;
+    return rp_software_gpu(options).timing ? RP_TIMING_DETAILED : RP_TIMING_FAST;
+}
+
 /* --- whose times they are ------------------------------------------------------------------- */
 
 void rp_device_identity_free(struct rp_device_identity *identity)
@@ -50,18 +57,18 @@ void rp_device_identity_free(struct rp_device_identity *identity)
 
 static void identify_software(const struct rp_run_options *options, struct rp_device_identity *ret)
 {
-    static const uint32_t versions[] = {[RP_TIMING_UNSAID] = RP_TIMING_FAST_VERSION,
-                                        [RP_TIMING_OFF] = RP_TIMING_OFF_VERSION,
+    static const uint32_t versions[] = {[RP_TIMING_OFF] = RP_TIMING_OFF_VERSION,
                                         [RP_TIMING_FAST] = RP_TIMING_FAST_VERSION,
                                         [RP_TIMING_DETAILED] = RP_TIMING_DETAILED_VERSION};
     const struct rp_arch arch = rp_software_gpu(options);
+    const enum rp_timing_choice timing = rp_timing_in_force(options);
 
     ret->gfx = rp_strdup(arch.name);
     ret->gpu = rp_strdup(arch.product);
     ret->compute_units = arch.compute_units;
     ret->node = -1;
-    ret->timing = rp_strdup(rp_timing_word(options->timing ? options->timing : RP_TIMING_FAST));
-    ret->timing_version = versions[options->timing];
+    ret->timing = rp_strdup(rp_timing_word(timing));
+    ret->timing_version = versions[timing];
 }
 
 static int identify_gpu(struct rp_device_identity *ret, struct rp_err *err)

@@ -69,6 +69,11 @@ int rp_device_parse(const char *word, struct rp_run_options *ret, struct rp_err 
 /** @return UNSAID for any other word */
 enum rp_timing_choice rp_timing_parse(const char *word);
 
+/** Returns the model of time of a run on the software device: what was said, or else the best that
+ * there is of its target.
+ */
+enum rp_timing_choice rp_timing_in_force(const struct rp_run_options *options);
+
 /**
  * Takes settings of the software device that no option gives from the variables.
  * @return 0; RP_USAGE: a variable has a value that the software device does not understand, or

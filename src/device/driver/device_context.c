@@ -114,7 +114,7 @@ static void tell_wrong_values(void)
     if (timing && *timing && rp_timing_mode_of(timing) < 0)
         dprintf(STDERR_FILENO,
                 "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is not off, fast or detailed: timing "
-                "is fast\n",
+                "is the usual one\n",
                 timing);
     if (leftovers && *leftovers && !rp_exec_poison_parse(leftovers, &seed))
         dprintf(STDERR_FILENO,

@@ -35,7 +35,7 @@ enum rp_timing_mode rp_timing_mode(void)
     const char *text = getenv("ROCM_PERF_DEVICE_TIMING");
     mode = text ? rp_timing_mode_of(text) : -1;
     if (mode < 0)
-        mode = RP_TIMING_FAST;
+        mode = RP_TIMING_DETAILED;
     __atomic_store_n(&chosen, mode, __ATOMIC_RELAXED);
     return (enum rp_timing_mode)mode;
 }

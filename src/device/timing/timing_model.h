@@ -22,7 +22,8 @@ enum rp_timing_mode {
     RP_TIMING_OFF,      /**< not at all: each kernel and copy takes a tick */
 };
 
-/** Returns what ROCM_PERF_DEVICE_TIMING says, or fast if it says nothing or has another value. */
+/** Returns what ROCM_PERF_DEVICE_TIMING says, or detailed if it says nothing or has another value.
+ */
 enum rp_timing_mode rp_timing_mode(void);
 
 /** Returns the mode for a GPU, which is fast if the machine to simulate is not known. */

@@ -1,5 +1,6 @@
 # Every command of the manual pages and of the agent skill runs and succeeds, in the order they stand.
 . "$(dirname "$0")/../lib.sh"
+unset ROCM_PERF_DEVICE_TIMING
 example vector_add
 cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/check.h" "$SOURCE/tests/data/tune/made.json" .
 echo '{"TENTHS": [1, 2, 3, 4]}' >space.json

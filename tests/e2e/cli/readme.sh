@@ -2,6 +2,7 @@
 # those of the ```console blocks print what stands below them; in a copy of the sources. ./check is what
 # runs this test and is named here so that nothing else is passed over.
 . "$(dirname "$0")/../lib.sh"
+unset ROCM_PERF_DEVICE_TIMING
 mkdir copy
 (cd "$SOURCE" && git ls-files -co --exclude-standard | tar cf - -T -) | tar xf - -C copy
 cd copy

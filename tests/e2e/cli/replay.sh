@@ -120,7 +120,7 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" 
 expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay full-vm --capture-dir cap --timing fast
 says out 'on gfx942 AMD Instinct MI300X (software device: modelled time (fast), not that of a GPU)'
 
-# Without a word a capture is replayed on what it was made on, with the times that it had there, by each of the actions.
+# Without a word a capture is replayed on what it was made on, with detailed timing, by each of the actions.
 rocm-perf hipcc --offload-arch=gfx90a,gfx942 "$SOURCE/tests/e2e/programs/small90.hip" -o small90
 # made DEVICE TIMING
 made() {
@@ -140,12 +140,12 @@ replayed() {
 kernels=(made/kernel.hsaco made/kernel.hsaco --blocks 10)
 made software:gfx90a fast
 grep -q '"label": "deterministic"' made/self_check.json || fail 'self-check on another GPU'
-replayed 'AMD Instinct MI250X' fast rocm-perf replay full-vm --verify
-replayed 'AMD Instinct MI250X' fast rocm-perf replay full-vm --hsaco made/kernel.hsaco
-replayed 'AMD Instinct MI250X' fast rocm-perf replay compare "${kernels[@]}"
+replayed 'AMD Instinct MI250X' detailed rocm-perf replay full-vm --verify
+replayed 'AMD Instinct MI250X' detailed rocm-perf replay full-vm --hsaco made/kernel.hsaco
+replayed 'AMD Instinct MI250X' detailed rocm-perf replay compare "${kernels[@]}"
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay_compare.schema.json" out >/dev/null || fail "JSON"
-replayed 'AMD Instinct MI210' fast env ROCM_PERF_DEVICE=mi210 rocm-perf replay full-vm
-replayed 'AMD Instinct MI210' fast rocm-perf replay full-vm --device software:mi210
+replayed 'AMD Instinct MI210' detailed env ROCM_PERF_DEVICE=mi210 rocm-perf replay full-vm
+replayed 'AMD Instinct MI210' detailed rocm-perf replay full-vm --device software:mi210
 expect 0 rocm-perf replay reserve-check --capture-dir made
 expect 4 rocm-perf replay full-vm --capture-dir made --device software
 says err 'there is no GPU like the captured one here: gfx90a; the software device can be one: --device software:gfx90a'
@@ -161,18 +161,18 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/capture.schema.json"
 made software:mi210 off
 replayed 'AMD Instinct MI210' off rocm-perf replay full-vm
 says err 'not timed, as the capture was made with --timing off'
-replayed 'AMD Instinct MI210' fast rocm-perf replay compare "${kernels[@]}"
-says err 'it takes --timing fast'
-# What the program itself has chosen is what counts.
+replayed 'AMD Instinct MI210' detailed rocm-perf replay compare "${kernels[@]}"
+says err 'it takes --timing detailed'
+# The GPU that the program itself has chosen is what counts.
 rm -rf made
 expect 0 rocm-perf isolate --kernel 'k\(' --device software -o made \
     sh -c 'ROCM_PERF_DEVICE=mi210 ROCM_PERF_DEVICE_TIMING=fast ./small90'
 says out 'replayed: deterministic'
-replayed 'AMD Instinct MI210' fast rocm-perf replay full-vm
-# A capture of before does not say which times; one whose GPU is not known here is replayed on the default.
+replayed 'AMD Instinct MI210' detailed rocm-perf replay full-vm
+# A capture of before does not say how it was timed; one whose GPU is not known here is replayed on the default.
 sed -i '/"timing": "fast"/d; s/"device": "software",/"device": "software"/' made/dispatch.json
 "$BUILD/tests/capture_check" --seal made || fail "cannot seal"
-replayed 'AMD Instinct MI210' fast rocm-perf replay full-vm
+replayed 'AMD Instinct MI210' detailed rocm-perf replay full-vm
 sed -i 's/"isa": "gfx90a"/"isa": "gfx942"/; s/AMD Instinct MI210/AMD Instinct MI399X/' made/dispatch.json
 "$BUILD/tests/capture_check" --seal made || fail "cannot seal"
 expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay reserve-check --capture-dir made
