@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
@@ -226,6 +227,20 @@ static int refuse_gpus(const struct rp_versus_side *before, const struct rp_vers
                    (unsigned long long)gpu->engine_clock_mhz, other->path);
 }
 
+/* Writes how the side whose model of time is the older one, or else the base, is made again with
+ * the other's. Modelled times need no more than the program. */
+static void put_remedy(const struct rp_versus_side *before, const struct rp_versus_side *after,
+                       struct rp_buf *to)
+{
+    const bool is_base = !is_same(before->timing_model, after->timing_model) ||
+                         before->timing_version < after->timing_version;
+    const struct rp_versus_side *again = is_base ? before : after;
+
+    rp_buf_printf(to, "make %s again: rocm-perf profile --timing %s %s", again->path,
+                  (is_base ? after : before)->timing_model,
+                  again->command ? again->command : "PROGRAM");
+}
+
 static int refuse_models(const struct rp_versus_side *before, const struct rp_versus_side *after,
                          struct rp_err *err)
 {
@@ -249,11 +264,13 @@ static int refuse_models(const struct rp_versus_side *before, const struct rp_ve
     if (is_same(before->timing_model, after->timing_model) &&
         before->timing_version == after->timing_version)
         return 0;
+    rp_autobuf remedy = {0};
+    put_remedy(before, after, &remedy);
     return rp_fail(err, RP_BAD_INPUT,
                    "%s is of %s timing, version %u, and %s of %s timing, version %u: only times "
-                   "of one model compare",
+                   "of one model compare; %s",
                    before->path, before->timing_model, before->timing_version, after->path,
-                   after->timing_model, after->timing_version);
+                   after->timing_model, after->timing_version, rp_buf_text(&remedy));
 }
 
 static int refuse(const struct rp_versus_side *before, const struct rp_versus_side *after,

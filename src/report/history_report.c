@@ -430,6 +430,57 @@ static void history_term_put_series(const struct rp_page *page, const struct rp_
         put_undecided(page, s);
 }
 
+/* Returns how much of a software device's name comes before its model of time. */
+static size_t before_model(const struct rp_series *s)
+{
+    const char *comma = s->software ? strrchr(s->device, ',') : NULL;
+
+    return comma ? (size_t)(comma - s->device) : 0;
+}
+
+/* Returns the latest series of the same program on the same software device whose times are of
+ * another model, and which had ended when this one began; NULL: there is none. */
+static const struct rp_series *other_model(const struct rp_series_list *list,
+                                           const struct rp_series *of)
+{
+    const struct rp_series *found = NULL;
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct rp_series *s = &list->list[i];
+        const size_t length = before_model(s);
+
+        if (length && length == before_model(of) && !strncmp(s->device, of->device, length) &&
+            strcmp(s->device, of->device) && !strcmp(s->program, of->program) &&
+            !strcmp(s->config, of->config) && s->newest->id < of->points[0].result->id &&
+            (!found || found->newest->id < s->newest->id))
+            found = s;
+    }
+    return found;
+}
+
+/* Results of another model of time do not compare: nothing is known of a change until there are
+ * enough of the new one. */
+static void put_model_change(const struct rp_page *page, const struct rp_series_list *list,
+                             const struct rp_series *s)
+{
+    const struct rp_series *before = other_model(list, s);
+    const struct rp_history_result *first = s->points[0].result;
+    const size_t needed = s->exact ? 2 : RP_CHANGE_LEAST;
+    rp_autobuf commit = {0};
+
+    if (!before)
+        return;
+    put_commit(&commit, first->commit);
+    rp_page_words(
+        page, RP_INK_YELLOW, 2, 2,
+        "the model of time changed with result %" PRId64
+        ", commit %s (before:%s): %zu of the %zu results of the new series that a verdict "
+        "needs",
+        first->id, rp_buf_text(&commit), before->device + before_model(before) + 1,
+        s->point_count < needed ? s->point_count : needed, needed);
+    page->out->failed |= commit.failed;
+}
+
 /* @param first of a program on a device */
 static void put_group_series(const struct rp_page *page, const struct rp_series_list *list,
                              size_t first)
@@ -442,6 +493,7 @@ static void put_group_series(const struct rp_page *page, const struct rp_series_
             rp_unit_span_add(&span, newest_ns(&list->list[i]));
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     put_group(page, &list->list[first]);
+    put_model_change(page, list, &list->list[first]);
     for (size_t i = first; i < list->count; i++)
         if (is_group(&list->list[first], &list->list[i]))
             history_term_put_series(page, &list->list[i], unit);

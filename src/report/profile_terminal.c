@@ -170,8 +170,9 @@ static void put_unmodelled(const struct rp_page *page, const struct rp_profile *
 }
 
 /** Where all kernels are of one class, one line says it all. */
-static void put_runtime(const struct rp_page *page, const struct rp_profile *p)
+static void put_runtime(const struct rp_page *page, const struct rp_profile *p, const char *device)
 {
+    const char *lacks = rp_not_modelled(device, p->timing_model);
     const struct rp_unit_text all = time_of(page, (double)(p->user_ns + p->runtime_internal_ns));
     uint64_t calls, internal_calls;
     size_t kernels, internal;
@@ -179,12 +180,12 @@ static void put_runtime(const struct rp_page *page, const struct rp_profile *p)
     count_class(p, false, &kernels, &calls);
     count_class(p, true, &internal, &internal_calls);
     if (!internal) {
-        rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s in %llu launch%s of %zu kernel%s",
+        rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s in %llu launch%s of %zu kernel%s%s",
                      all.text, (unsigned long long)calls, plural_es(calls), kernels,
-                     rp_plural(kernels));
+                     rp_plural(kernels), lacks);
         return;
     }
-    rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s, all dispatches", all.text);
+    rp_page_line(page, RP_INK_BOLD, 0, "Runtime       %s, all dispatches%s", all.text, lacks);
     put_class_total(page, p, false);
     put_class_total(page, p, true);
 }
@@ -200,7 +201,7 @@ static void put_head(const struct rp_page *page, const struct rp_profile_report 
                      "Wall clock    %s, whole process; no dispatch was traced",
                      r->runs ? time_of(page, r->runtime_ms[0] * 1e6).text : "?");
     } else {
-        put_runtime(page, p);
+        put_runtime(page, p, r->device);
         put_simulated_timing(page, p);
         put_unmodelled(page, p);
     }

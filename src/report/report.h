@@ -344,6 +344,12 @@ void rp_page_words(const struct rp_page *page, enum rp_ink ink, unsigned indent,
  * @param model "fast", "detailed", "off"; NULL: not known */
 void rp_software_line(const struct rp_page *page, const char *model);
 
+/** Returns what stands behind a sum of modelled times: what of a program's time is not in it. "" on
+ * hardware.
+ * @param device "software", "hardware"; NULL: not known
+ * @param model as above */
+const char *rp_not_modelled(const char *device, const char *model);
+
 /** Writes a line that ends with a name: numbers first, as @p fmt says. On a terminal a name that is
  * too long for the rest of the line is on the next one. */
 void rp_page_named(const struct rp_page *page, enum rp_ink ink, unsigned indent, const char *name,

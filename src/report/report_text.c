@@ -350,6 +350,14 @@ void rp_software_line(const struct rp_page *page, const char *model)
                                                       : "fast timing");
 }
 
+const char *rp_not_modelled(const char *device, const char *model)
+{
+    if (!device || strcmp(device, "software") != 0 || !model || strcmp(model, "off") == 0)
+        return "";
+    return strcmp(model, "detailed") == 0 ? "; host time is not modelled"
+                                          : "; launch and host time are not modelled";
+}
+
 void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells)
 {
     rp_autobuf clean = {0};

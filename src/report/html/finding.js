@@ -33,7 +33,7 @@ function tiles(docs, app) {
   const { dag, profile } = docs, tile = (value, name) => el('div', { className: 'tile' }, el('b', {}, value), el('span', {}, name));
   const gpu = profile && profile.gpu, made = [];
   if (dag) {
-    made.push(tile(time(dag.makespan_ns), 'end to end' + (dag.device === 'software' ? ', modelled' : '')), tile(time(dag.overlap.kernel_time_ns), 'in kernels'));
+    made.push(tile(time(dag.makespan_ns), 'end to end' + (dag.device === 'software' ? ', modelled, without host time' : '')), tile(time(dag.overlap.kernel_time_ns), 'in kernels'));
     if (dag.overlap.copy_time_ns > 0.01 * dag.makespan_ns) made.push(tile(time(dag.overlap.copy_time_ns), 'in copies'));
   } else if (docs.analysis && known(docs.analysis.basis_ns)) made.push(tile(time(docs.analysis.basis_ns), words(or(docs.analysis.basis, 'time'))));
   made.push(tile(whole(app.kernels.length), app.kernels.length === 1 ? 'kernel' : 'kernels'));

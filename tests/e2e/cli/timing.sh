@@ -50,6 +50,7 @@ assert fast["user_ms"] != detailed["user_ms"]
 EOF
 expect 0 rocm-perf analyze detailed
 says out 'modelled time (detailed timing), not hardware time'
+grep -q '^End to end .*; host time is not modelled$' out || { cat out; fail 'the end-to-end time does not say what is not in it'; }
 
 # What overlaps shares the device: eight streams cannot move more than its memory can.
 example overlapping_reads
@@ -198,6 +199,7 @@ for program in clocked many_clocks; do
     expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" $program.json
 done
 says many_clocks.txt "waves read fast timing's clock"
+grep -q '^Runtime .*; host time is not modelled$' many_clocks.txt || fail 'the runtime does not say what is not in it'
 [ "$(json timing.fast_clock_waves clocked.json)" = 0 ] || fail 'clocks of the replay count as others'
 t=$(json timing many_clocks.json)
 python3 - "$t" "$(sqlite3 many_clocks.result/trace_results.db 'select sum(fast_clock_waves) from rocm_perf_replay')" <<'EOF' || fail "clocks of other waves: $t"

@@ -172,9 +172,13 @@ static void json_names_the_model_of_time(void **state)
         if (i == 2) {
             assert_contains(rp_buf_text(&buf), "9 of 40 waves read fast timing's clock");
             assert_contains(rp_buf_text(&buf),
-                            "4 launches overlap for 1.500 ms: each is timed as if alone");
+                            "4 launches overlap for 1.500 ms: they share the device");
+            assert_contains(rp_buf_text(&buf), "all dispatches; host time is not modelled\n");
         } else {
             assert_null(strstr(rp_buf_text(&buf), "Overlap"));
+            assert_int_equal(strstr(rp_buf_text(&buf), "launch and host time are not modelled\n") !=
+                                 NULL,
+                             i == 1);
         }
         if (i == 2) {
             assert_contains(rp_buf_text(&buf), "50.0 % of the waves; estimated error of "
