@@ -189,6 +189,94 @@ static void parts_and_wholes_are_counted_together(void **state)
     assert_int_equal(rp_bottleneck_needs("gfx942", 40, needs, 0), 12); /* nothing is written */
 }
 
+/* --- lines of calls ------------------------------------------------------------------------ */
+
+static const struct rp_rule *rule_called(const char *id)
+{
+    size_t count;
+    const struct rp_rule *rules = rp_rules(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rules[i].id, id) == 0)
+            return &rules[i];
+    fail_msg("no rule is called %s", id);
+    return NULL;
+}
+
+/* Gives a program with this cause its line. Kernels a and b are short, and launched equally often:
+ * b before a. */
+static const char *program_line(enum rp_cause cause, bool is_kernel)
+{
+    static const struct rp_quantity short_ns = {true, 3000};
+    struct rp_kernel_summary kernels[] = {
+        {.name = "a", .symbol = "", .calls = 50, .launch_line = "x:2", .launch_order = 4},
+        {.name = "b", .symbol = "", .calls = 50, .launch_line = "x:1", .launch_order = 3},
+        {.name = "c", .symbol = "", .calls = 90}};
+    struct rp_profile profile = {
+        .kernels = kernels, .kernel_count = 3, .copy_line = "x:3", .host_line = "x:4"};
+    struct rp_bottleneck_inputs in = {.profile = &profile};
+    struct rp_bottleneck_kernel found[] = {
+        {.name = (char *)"a", .calls = 50, .weight = {true, 0.5}, .finding = {.line = "own:9"}},
+        {.name = (char *)"b", .calls = 50, .weight = {true, 0.3}},
+        {.name = (char *)"c", .calls = 90, .weight = {true, 0.2}}};
+    struct rp_bottlenecks b = {.kernels = found,
+                               .kernel_count = 3,
+                               .program = {.cause = cause},
+                               .program_is_kernel = is_kernel};
+    rp_cleanup(bottleneck_index_free) struct rp_bottleneck_index index = {0};
+
+    for (size_t i = 0; i < 3; i++)
+        found[i].features.of[RP_FEATURE_DURATION_NS] = short_ns;
+    assert_true(bottleneck_index_make(&index, &in));
+    find_lines_of_calls(&in, &index, &b);
+    return b.program.line;
+}
+
+static void the_program_has_the_line_of_its_cause(void **state)
+{
+    (void)state;
+    assert_string_equal(program_line(RP_CAUSE_LAUNCH, false), "x:1");
+    assert_string_equal(program_line(RP_CAUSE_COPY, false), "x:3");
+    assert_string_equal(program_line(RP_CAUSE_HOST, false), "x:4");
+    assert_null(program_line(RP_CAUSE_COMMUNICATION, false));
+    assert_string_equal(program_line(RP_CAUSE_HBM, true), "own:9");
+}
+
+/* What is decided at the launch has its line; another finding keeps that of the kernel's code. */
+static void kernels_have_the_lines_of_their_launches(void **state)
+{
+    const struct {
+        struct rp_finding finding;
+        const char *line;
+    } rows[] = {
+        {{.cause = RP_CAUSE_SMALL_GRID}, "x:7"},
+        {{.cause = RP_CAUSE_LAUNCH}, "x:7"},
+        {{.cause = RP_CAUSE_OCCUPANCY,
+          .rule = rule_called("workgroups_fill_waves_in_part"),
+          .line = "own:9"},
+         "x:7"},
+        {{.cause = RP_CAUSE_OCCUPANCY,
+          .rule = rule_called("resources_keep_waves_out"),
+          .line = "own:9"},
+         "own:9"},
+        {{.cause = RP_CAUSE_HBM, .line = "own:9"}, "own:9"},
+    };
+    struct rp_kernel_summary kernel = {.name = "k(int)", .symbol = "k", .launch_line = "x:7"};
+    struct rp_profile profile = {.kernels = &kernel, .kernel_count = 1};
+    struct rp_bottleneck_inputs in = {.profile = &profile};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_bottleneck_kernel found = {.name = (char *)"k", .finding = rows[i].finding};
+        struct rp_bottlenecks b = {.kernels = &found, .kernel_count = 1};
+        rp_cleanup(bottleneck_index_free) struct rp_bottleneck_index index = {0};
+
+        assert_true(bottleneck_index_make(&index, &in));
+        find_lines_of_calls(&in, &index, &b);
+        assert_string_equal(found.finding.line, rows[i].line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +286,8 @@ int main(void)
         cmocka_unit_test(what_traces_are_worth),
         cmocka_unit_test(names_with_kd_are_the_same),
         cmocka_unit_test(parts_and_wholes_are_counted_together),
+        cmocka_unit_test(the_program_has_the_line_of_its_cause),
+        cmocka_unit_test(kernels_have_the_lines_of_their_launches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1045,6 +1045,108 @@ static void sizes_of_a_failed_launch(void **state)
     }
 }
 
+/* --- lines of calls ------------------------------------------------------------------------ */
+
+static void put_call_at(struct lab *lab, int64_t id, const char *name, int64_t start_ns,
+                        int64_t end_ns, const char *line_info)
+{
+    const struct rp_row_region row = {.id = id,
+                                      .tid = 100 + (int64_t)lab->count,
+                                      .start_ns = start_ns,
+                                      .end_ns = end_ns,
+                                      .name = name,
+                                      .correlation_id = id,
+                                      .line_info = line_info};
+
+    ok(lab, rp_store_put_region(lab->writer, &row, NULL, 0, &lab->err));
+}
+
+static void put_copy(struct lab *lab, int64_t call, int64_t start_ns, int64_t end_ns)
+{
+    const struct rp_row_copy row = {.id = call,
+                                    .tid = 100 + (int64_t)lab->count,
+                                    .start_ns = start_ns,
+                                    .end_ns = end_ns,
+                                    .name = "MEMORY_COPY_HOST_TO_DEVICE",
+                                    .dst_agent_id = 1,
+                                    .src_agent_id = 1,
+                                    .bytes = 8,
+                                    .correlation_id = call};
+
+    ok(lab, rp_store_put_copy(lab->writer, &row, &lab->err));
+}
+
+/* Two lines launch k, the second more often; j has no line. One copy from line 30 takes longer than
+ * two from line 31. Before the wait of line 40 the program does most. */
+static void put_run_with_lines(struct lab *lab, const char *times, const char *sites)
+{
+    begin(lab, "hardware", true);
+    put_agent(lab, 1, "gfx942", "", VADD_EXTDATA);
+    put_kernel(lab, 1, 1, "k.kd", "k", 12, 4);
+    put_kernel(lab, 2, 1, "j.kd", "j", 12, 4);
+    put_call_at(lab, 1, "hipLaunchKernel", 0, 10, "{\"file\":\"/p/a.hip\",\"line\":10}");
+    put_call_at(lab, 2, "hipLaunchKernel", 10, 20, "{\"file\":\"/p/a.hip\",\"line\":20}");
+    put_call_at(lab, 3, "hipLaunchKernel", 20, 30, "{\"file\":\"/p/a.hip\",\"line\":20}");
+    put_call_at(lab, 4, "hipLaunchKernel", 30, 40, NULL);
+    put_call_at(lab, 5, "hipLaunchKernel", 40, 50, "{\"line\":50}");
+    put_call_at(lab, 6, "hipMemcpy", 150, 160, "{\"file\":\"/p/a.hip\",\"line\":30}");
+    put_call_at(lab, 7, "hipMemcpy", 160, 170, "{\"file\":\"/p/a.hip\",\"line\":31}");
+    put_call_at(lab, 8, "hipMemcpy", 170, 180, "{\"file\":\"/p/a.hip\",\"line\":31}");
+    put_call_at(lab, 9, "hipDeviceSynchronize", 990, 995, "{\"file\":\"/p/a.hip\",\"line\":40}");
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1500, 4096, 256, 0});
+    put_dispatch(lab, (struct launch){2, 1, 1, 2000, 2300, 4096, 256, 0});
+    put_dispatch(lab, (struct launch){3, 1, 1, 3000, 3001, 4096, 256, 0});
+    put_dispatch(lab, (struct launch){4, 1, 2, 4000, 4001, 4096, 256, 0});
+    put_dispatch(lab, (struct launch){5, 1, 2, 5000, 5001, 4096, 256, 0});
+    put_copy(lab, 6, 10, 50);
+    put_copy(lab, 7, 60, 70);
+    put_copy(lab, 8, 70, 80);
+    ok(lab, rp_store_put_metadata(lab->writer, "rocm_perf_hip_calls", times, &lab->err));
+    if (sites)
+        ok(lab, rp_store_put_metadata(lab->writer, RP_STORE_CALL_SITES_TAG, sites, &lab->err));
+    finish(lab);
+}
+
+static void lines_of_calls_are_weighed(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    put_run_with_lines(lab, "host", "5");
+    p = compute(lab);
+    assert_string_equal(p->kernels[0].launch_line, "/p/a.hip:20");
+    assert_int_equal(p->kernels[0].launch_order, 1);
+    assert_string_equal(p->kernels[1].name, "j");
+    assert_null(p->kernels[1].launch_line);
+    assert_string_equal(p->copy_line, "/p/a.hip:30");
+    assert_string_equal(p->host_line, "/p/a.hip:40");
+    rp_profile_free(p);
+}
+
+static void modelled_calls_have_no_line_of_the_host(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    put_run_with_lines(lab, "order", "5");
+    p = compute(lab);
+    assert_string_equal(p->kernels[0].launch_line, "/p/a.hip:20");
+    assert_null(p->host_line);
+    rp_profile_free(p);
+}
+
+static void events_are_not_read_without_lines(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    put_run_with_lines(lab, "host", NULL);
+    p = compute(lab);
+    assert_null(p->kernels[0].launch_line);
+    assert_null(p->copy_line);
+    rp_profile_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1077,6 +1179,9 @@ int main(void)
         LAB_TEST(calls_that_fit_no_dispatch_are_not_failed),
         LAB_TEST(launches_that_failed_add_up),
         LAB_TEST(sizes_of_a_failed_launch),
+        LAB_TEST(lines_of_calls_are_weighed),
+        LAB_TEST(modelled_calls_have_no_line_of_the_host),
+        LAB_TEST(events_are_not_read_without_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
