@@ -187,6 +187,25 @@ def readers(b, page, check, loads):
     b.settle()
 
 
+def titles_of_tracks(b, page, scratch, check, loads):
+    """A GPU is named where there are several, and only there."""
+    made = os.path.join(scratch, "titles.html")
+    for gpus in (1, 2):
+        def change(docs):
+            docs["timeline"].update(timeline_of([(0, 1000, k) for k in range(2)], 2, 1000))
+            for k, lane in enumerate(docs["timeline"]["lanes"]):
+                lane.update(agent=1 + k % gpus, stream=k)
+
+        altered(page, made, change)
+        loads(b, made)
+        b.run("(() => { const p = CanvasRenderingContext2D.prototype, was = p.fillText; globalThis.titles = [];"
+              " p.fillText = function (...a) { if (this.canvas.id === 'timeline-canvas') titles.push(a[0]); return was.apply(this, a); }; })()")
+        b.run("document.querySelector('#timeline-canvas').focus()")
+        b.key("0")
+        titles = b.run("titles.filter(t => t.includes('stream'))")
+        check(f"titles of tracks on {gpus} GPUs:", titles[:2] == (["queue 1 · stream 0", "queue 1 · stream 1"] if gpus == 1 else ["GPU 1 · queue 1 · stream 0", "GPU 2 · queue 1 · stream 1"]), titles)
+
+
 def zeros(b, page, profile, scratch, check, loads):
     """What is zero of a run on one GPU is no row; what is not zero is one."""
     made = os.path.join(scratch, "zeros.html")
@@ -228,6 +247,7 @@ def run(b, streams, counters, source, scratch, check, loads):
     hostile_names(b, streams, scratch, check, loads)
     two_gpus(b, counters, scratch, check, loads)
     nothing_ran(b, streams, scratch, check, loads)
+    titles_of_tracks(b, streams, scratch, check, loads)
     zeros(b, streams, os.path.join(source, "tests", "data", "compare", "before.json"), scratch, check, loads)
     layout(b, counters, check, loads)
     readers(b, streams, check, loads)
