@@ -32,6 +32,10 @@ enum rp_asked {
     RP_ASKED_SCALAR_MISSES,
     RP_ASKED_INSTRUCTION_HITS,
     RP_ASKED_INSTRUCTION_MISSES,
+    RP_ASKED_ATOMICS,
+    RP_ASKED_RETURNING_ATOMICS,
+    RP_ASKED_L2_READS,
+    RP_ASKED_L2_WRITES,
     RP_ASKED_COUNT
 };
 
@@ -203,6 +207,7 @@ static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agen
           items / (wave ? wave : 1) / (simds > 0 ? simds : 1));
     k->launched_waves = (struct rp_quantity){.known = wave > 0 && items > 0,
                                              .value = ceil(items / (wave ? wave : 1))};
+    k->simds = simds;
     k->hbm_peak_gbps = agent->arch ? agent->arch->hbm_peak_gbps : 0;
     k->residency.theoretical = k->features.of[RP_FEATURE_OCCUPANCY_LIMIT];
     if (s->occupancy.known)
@@ -368,6 +373,10 @@ static const char *const asked[RP_ASKED_COUNT] = {
     [RP_ASKED_SCALAR_MISSES] = "SQC_DCACHE_MISSES",
     [RP_ASKED_INSTRUCTION_HITS] = "SQC_ICACHE_HITS",
     [RP_ASKED_INSTRUCTION_MISSES] = "SQC_ICACHE_MISSES",
+    [RP_ASKED_ATOMICS] = "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum",
+    [RP_ASKED_RETURNING_ATOMICS] = "TCP_TCC_ATOMIC_WITH_RET_REQ_sum",
+    [RP_ASKED_L2_READS] = "TCP_TCC_READ_REQ_sum",
+    [RP_ASKED_L2_WRITES] = "TCP_TCC_WRITE_REQ_sum",
 };
 
 size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roofline_need *ret,
@@ -475,6 +484,17 @@ static void learn_bytes(const struct rp_quantity *of, struct rp_bottleneck_kerne
           wanted < k->hbm_bytes.value ? wanted / k->hbm_bytes.value : 1);
 }
 
+static void learn_atomics(const struct rp_quantity *of, struct rp_bottleneck_kernel *k)
+{
+    double atomics = of[RP_ASKED_ATOMICS].value + of[RP_ASKED_RETURNING_ATOMICS].value;
+    double all = atomics + of[RP_ASKED_L2_READS].value + of[RP_ASKED_L2_WRITES].value;
+
+    learn(k, RP_FEATURE_ATOMIC_REQUESTS,
+          of[RP_ASKED_ATOMICS].known && of[RP_ASKED_RETURNING_ATOMICS].known &&
+              of[RP_ASKED_L2_READS].known && of[RP_ASKED_L2_WRITES].known && all > 0,
+          atomics / (all > 0 ? all : 1));
+}
+
 static void learn_misses(struct rp_bottleneck_kernel *k, enum rp_feature feature,
                          struct rp_quantity hits, struct rp_quantity misses)
 {
@@ -516,6 +536,7 @@ static void features_of_counters(const struct rp_asked_sums *sums,
     q = ratio(of[RP_ASKED_L1_ACCESSES], of[RP_ASKED_VMEM], 64 * 16);
     learn(k, RP_FEATURE_L1_LINES, q.known, q.value);
     learn_bytes(of, k);
+    learn_atomics(of, k);
     learn_misses(k, RP_FEATURE_SCALAR_MISSES, of[RP_ASKED_SCALAR_HITS], of[RP_ASKED_SCALAR_MISSES]);
     learn_misses(k, RP_FEATURE_INSTRUCTION_MISSES, of[RP_ASKED_INSTRUCTION_HITS],
                  of[RP_ASKED_INSTRUCTION_MISSES]);
@@ -566,6 +587,22 @@ static void learn_asked(struct rp_bottleneck_kernel *k)
     learn(k, RP_FEATURE_ASKED_SHARE, true, gbps / k->hbm_peak_gbps);
 }
 
+/* Waves run one after another as often as there are more of them than run at once. A unit that all
+ * share, such as that of the atomics, can take longer than the waves of one compute unit show. */
+static void learn_traced_share(struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
+    const struct rp_wave_time *w = &k->waves;
+    double at_once = k->simds * k->residency.waves_per_simd.value, turns, share;
+
+    if (w->waves <= 0 || w->lives_ns <= 0 || !k->launched_waves.known || !duration->known ||
+        duration->value <= 0 || !k->residency.waves_per_simd.known || at_once <= 0)
+        return;
+    turns = k->launched_waves.value / at_once;
+    share = w->lives_ns / w->waves * (turns > 1 ? turns : 1) / duration->value;
+    learn(k, RP_FEATURE_TRACED_SHARE, true, share < 1 ? share : 1);
+}
+
 static void learn_wave_time(struct rp_bottleneck_kernel *k)
 {
     static const struct {
@@ -588,6 +625,7 @@ static void learn_wave_time(struct rp_bottleneck_kernel *k)
     };
     const struct rp_wave_time *w = &k->waves;
     double atomic = w->of[RP_WAVE_PART_ATOMIC].cycles + w->of[RP_WAVE_PART_LDS_ATOMIC].cycles;
+    double global;
 
     if (w->cycles <= 0)
         return;
@@ -599,6 +637,10 @@ static void learn_wave_time(struct rp_bottleneck_kernel *k)
                 cycles += w->of[rows[r].parts[p]].cycles;
         learn(k, rows[r].feature, true, cycles / w->cycles);
     }
+    global = w->of[RP_WAVE_PART_LOAD].cycles + w->of[RP_WAVE_PART_STORE].cycles;
+    learn(k, RP_FEATURE_GLOBAL_QUEUE, global > 0,
+          (w->of[RP_WAVE_PART_LOAD].issue + w->of[RP_WAVE_PART_STORE].issue) /
+              (global > 0 ? global : 1));
     atomic = w->atomic_lines > atomic ? w->atomic_lines : atomic;
     learn(k, RP_FEATURE_TIME_ATOMIC, true, atomic / w->cycles);
     learn(k, RP_FEATURE_VALU_STALL, true,
@@ -1112,6 +1154,7 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
             features_of_counters(sums, &index, k);
         learn_lds_busy(k);
         learn_asked(k);
+        learn_traced_share(k);
         k->finding = rp_finding_judge(&k->features, &k->waves);
         k->also_count =
             rp_finding_others(&k->features, &k->waves, &k->finding, k->also, RP_OTHER_FINDINGS);

@@ -60,6 +60,7 @@ struct rp_bottleneck_kernel {
     struct rp_residency residency;
     struct rp_traced traced;
     struct rp_quantity hbm_bytes;      /**< moved by the counted dispatches */
+    double simds;                      /**< of the GPU; 0 = unknown */
     struct rp_quantity launched_waves; /**< of a dispatch */
     double hbm_peak_gbps;              /**< of the GPU; 0 = unknown */
     struct rp_wave_time waves;         /**< of its thread traces; cycles are 0 without any */

@@ -178,9 +178,12 @@ static double left_of_grid(const struct rp_features *f)
     return value_or(f, RP_FEATURE_GRID_WAVES, 1) / 2;
 }
 
+/* Waves wait at barriers for those that something else holds up, so that such waits go with it. */
 static double without(const struct rp_features *f, enum rp_feature part, double gone)
 {
-    return 1 - gone * value_or(f, part, 0);
+    double barrier = part == RP_FEATURE_TIME_BARRIER ? 0 : value_or(f, RP_FEATURE_TIME_BARRIER, 0);
+
+    return 1 - gone * smaller(value_or(f, part, 0) / larger(1 - barrier, 0.01), 1);
 }
 
 /* Computes the part of the time that is left once the cause is gone, before other units limit. */
@@ -191,14 +194,14 @@ static double left_of(enum rp_gain gain, const struct rp_features *f)
 
     switch (gain) {
     case RP_GAIN_CONFLICTS:
-        return 1 - 0.95 * conflicts *
-                       value_or(f, RP_FEATURE_TIME_LDS, value_or(f, RP_FEATURE_LDS_BUSY, 0));
+        return f->of[RP_FEATURE_TIME_LDS].known ? without(f, RP_FEATURE_TIME_LDS, 0.95 * conflicts)
+                                                : without(f, RP_FEATURE_LDS_BUSY, 0.95 * conflicts);
     case RP_GAIN_BYTES:
         return left_of_bytes(f);
     case RP_GAIN_SCRATCH: /* Values that no longer spill need registers, and waves for them. */
         return without(f, RP_FEATURE_TIME_SCRATCH, 0.8);
-    case RP_GAIN_ATOMIC:
-        return without(f, RP_FEATURE_TIME_ATOMIC, 1);
+    case RP_GAIN_ATOMIC: /* What combines values first takes some of their time. */
+        return without(f, RP_FEATURE_TIME_ATOMIC, 0.9) * value_or(f, RP_FEATURE_TRACED_SHARE, 1);
     case RP_GAIN_BARRIER:
         return without(f, RP_FEATURE_TIME_BARRIER, 1);
     case RP_GAIN_LANES:
@@ -223,6 +226,7 @@ static double left_of(enum rp_gain gain, const struct rp_features *f)
 static const double least_left[RP_GAIN_COUNT] = {
     [RP_GAIN_GRID] = 0.02, /* A grid of one workgroup leaves 1215 of 1216 SIMDs empty. */
     [RP_GAIN_WAVES] = 0.12,
+    [RP_GAIN_ATOMIC] = 0.01,
 };
 
 /* Measured gains of textbook fixes are within a factor of 1.4 of the estimates for most of the

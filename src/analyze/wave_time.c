@@ -530,13 +530,28 @@ static size_t list_lines(const struct rp_thread_trace *t, struct rp_wave_time *t
     return count;
 }
 
+/* A trace without its clock leaves the lives of all unknown. */
+static void add_lives(const struct rp_thread_trace *t, struct rp_wave_time *to)
+{
+    bool known = to->waves <= 0 || to->lives_ns > 0;
+    double mhz = 0;
+
+    for (size_t i = 0; i < t->clock_count; i++)
+        mhz += t->clocks[i].mhz / (double)t->clock_count;
+    if (known && mhz > 0)
+        to->lives_ns += (double)t->issue.wave_cycles * 1e3 / mhz;
+    else
+        to->lives_ns = 0;
+    to->waves += (double)t->wave_count;
+}
+
 bool rp_wave_time_add(const struct rp_thread_trace *t, struct rp_wave_time *to)
 {
     rp_autofree struct line_cycles *lines = NULL;
     size_t count = list_lines(t, to, &lines);
 
     to->simd_cycles += (double)t->issue.simd_busy_cycles;
-    to->waves += (double)t->wave_count;
+    add_lives(t, to);
     return count != SIZE_MAX && keep_lines(lines, count, to) &&
            keep_atomic_lines(lines, count, to) && find_branches(t, to);
 }

@@ -49,6 +49,7 @@ struct rp_wave_time {
     char *branch_line;
     double branch_cycles; /**< of arithmetic that it rules */
     double waves;         /**< traced */
+    double lives_ns;      /**< sum of their lives; 0 = a trace lacks its clock */
     double simd_cycles;   /**< SIMD cycles with a wave, of the traced waves; 0 = unknown */
 };
 

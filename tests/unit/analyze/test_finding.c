@@ -28,6 +28,7 @@ static struct rp_features calm(void)
     know(&f, RP_FEATURE_COALESCING, 1);
     know(&f, RP_FEATURE_USED_BYTES, 1);
     know(&f, RP_FEATURE_L1_LINES, 4);
+    know(&f, RP_FEATURE_TRACED_SHARE, 1);
     know(&f, RP_FEATURE_WAVES_POSSIBLE, 1);
     know(&f, RP_FEATURE_WORKGROUP_LANES, 1);
     return f;
@@ -173,13 +174,19 @@ static void what_costs_little_is_not_blamed(void **state)
     struct rp_features f = calm();
 
     (void)state;
-    know(&f, RP_FEATURE_TIME_SCRATCH, 0.16); /* its rule fires, for a gain of 1.15 */
+    know(&f, RP_FEATURE_TIME_BARRIER, 0);
+    know(&f, RP_FEATURE_TIME_SCRATCH, 0.15); /* its rule fires, for a gain of 1.14 */
     know(&f, RP_FEATURE_VALU_SHARE, 0.7);
     assert_int_equal(judge(&f).cause, RP_CAUSE_VALU);
     know(&f, RP_FEATURE_TIME_SCRATCH, 0.5);
     assert_int_equal(judge(&f).cause, RP_CAUSE_SPILLS);
-    know(&f, RP_FEATURE_TIME_BARRIER, 0.9); /* of two mistakes, the one that costs more */
     know(&f, RP_FEATURE_VALU_SHARE, 0.1);
+    know(&f, RP_FEATURE_TIME_ATOMIC, 0.4); /* of two mistakes, the one that costs more */
+    assert_int_equal(judge(&f).cause, RP_CAUSE_SPILLS);
+    know(&f, RP_FEATURE_TIME_BARRIER, 0.5); /* waves wait there for those that wait for scratch */
+    assert_int_equal(judge(&f).cause, RP_CAUSE_SPILLS);
+    know(&f, RP_FEATURE_TIME_SCRATCH, 0.16);
+    know(&f, RP_FEATURE_TIME_ATOMIC, 0.1);
     assert_int_equal(judge(&f).cause, RP_CAUSE_BARRIER);
 }
 
