@@ -27,7 +27,7 @@ struct rp_source_file {
 /** A line on which waves of a trace spent time. */
 struct rp_source_hot {
     uint32_t file; /**< index into files */
-    uint32_t line; /**< 0: the compiler gave the code of this file no line */
+    uint32_t line;
     double cycles; /**< a wait counts for the line that it waited for (wave_time.h) */
     double executed;
     const char *part; /**< title of what has most of the cycles */

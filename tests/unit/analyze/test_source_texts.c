@@ -98,8 +98,8 @@ static void lines_around_executed_ones_are_kept(void **state)
     found(f, &texts);
     assert_int_equal(texts.trace_count, 1);
     assert_true(texts.traces[0].cycles == 5 * 110);
-    assert_int_equal(texts.traces[0].line_count, 3);
-    for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(texts.traces[0].line_count, 2);
+    for (size_t i = 0; i < 2; i++) {
         const struct rp_source_hot *hot = &texts.traces[0].lines[i];
 
         assert_int_equal(hot->file, 0);
