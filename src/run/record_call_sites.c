@@ -212,7 +212,8 @@ static json_t *frames_with_lines(struct rp_call_sites *sites, const struct rp_re
     return frames;
 }
 
-/* With the file that the debug information is kept in, somebody may still look these up. */
+/* With the file that the debug information is kept in, somebody may still look these up. Addresses
+ * of code in no file differ from run to run and lead nowhere. */
 static json_t *frames_of_files(const struct rp_call_sites *sites,
                                const struct rp_rec_call_site *site)
 {
@@ -220,8 +221,11 @@ static json_t *frames_of_files(const struct rp_call_sites *sites,
 
     for (uint32_t i = 0; i < site->count; i++) {
         rp_autofree char *address = rp_format("0x%" PRIx64, site->address[i]);
-        json_t *object = json_object();
+        json_t *object;
 
+        if (!site->module_id[i])
+            continue;
+        object = json_object();
         set_text(object, "module", rp_record_file_string(sites->file, site->module_id[i]));
         set_text(object, "address", address);
         json_array_append_new(frames, object);

@@ -2,6 +2,7 @@
  * @file test_record_to_db.c
  * @brief Record file -> rocpd database, read back through the store.
  */
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -426,6 +427,27 @@ static struct image run_with_places(void)
     return image;
 }
 
+/* The store does not read stacks. The text is good until the next call. */
+static const char *stack_of_call(const char *db, int64_t correlation_id)
+{
+    static char text[300];
+    sqlite3_stmt *stmt = NULL;
+    sqlite3 *raw = NULL;
+
+    assert_int_equal(sqlite3_open_v2(db, &raw, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(raw,
+                                        "select call_stack from rocpd_event where stack_id = ? "
+                                        "and call_stack != '{}'",
+                                        -1, &stmt, NULL),
+                     SQLITE_OK);
+    sqlite3_bind_int64(stmt, 1, correlation_id);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    snprintf(text, sizeof(text), "%s", (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    sqlite3_close(raw);
+    return text;
+}
+
 static void calls_have_lines(void **state)
 {
     static const struct {
@@ -459,6 +481,8 @@ static void calls_have_lines(void **state)
     assert_int_equal(rp_record_to_db(trace, db, &options, NULL), 0);
     assert_int_equal(rp_store_open(db, &store, NULL), 0);
     assert_null(rp_store_metadata(store, RP_STORE_CALL_SITES_TAG));
+    assert_string_equal(stack_of_call(db, 12),
+                        "{\"frames\":[{\"address\":\"0x20\",\"module\":\"/dev/null\"}]}");
     assert_int_equal(rp_store_each_call_site(store, take_line, &none, NULL), 0);
     assert_int_equal(none.count, 0);
     rp_store_close(store);
