@@ -512,7 +512,7 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
         rp_unit_span_add(&span, (double)r->shares[shown].path_ns);
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     for (size_t i = 0; i < shown; i++)
-        names[i] = operation_words(r->shares[i].name);
+        names[i] = r->shares[i].name;
     if (rp_short_names_make(names, shown, &short_names, NULL) < 0) {
         page->out->failed = true;
         return;
@@ -523,10 +523,10 @@ static void put_shares(const struct rp_page *page, const struct rp_dag_result *r
         rp_autobuf bar = {0};
 
         rp_page_bar(page, share, BAR, &bar);
-        rp_page_named(page, RP_INK_PLAIN, 2, page->verbose ? names[i] : short_names.at[i],
-                      "%6s %% %s %8s %s  ", percent(r->shares[i].path_ns, r->makespan_ns).text,
-                      rp_buf_text(&bar), rp_unit_number(unit, (double)r->shares[i].path_ns).text,
-                      unit.name);
+        rp_page_named(
+            page, RP_INK_PLAIN, 2, operation_words(page->verbose ? names[i] : short_names.at[i]),
+            "%6s %% %s %8s %s  ", percent(r->shares[i].path_ns, r->makespan_ns).text,
+            rp_buf_text(&bar), rp_unit_number(unit, (double)r->shares[i].path_ns).text, unit.name);
         page->out->failed |= bar.failed;
     }
     rp_short_names_free(&short_names);

@@ -131,7 +131,7 @@ size_t rp_finding_evidence(const struct rp_bottleneck_kernel *kernel,
 
 static void put_evidence(const struct rp_finding_evidence *e, struct rp_buf *to)
 {
-    rp_buf_printf(to, "%s %s%s%s", e->words, e->value, " ", e->unit);
+    rp_buf_printf(to, "%s%s%s %s", e->words, *e->words ? " " : "", e->value, e->unit);
 }
 
 /** A forecast has no more digits than it is worth: two, or one behind the point from 1.1 on. */
@@ -209,6 +209,9 @@ static void put_kernel_sentence(const struct rp_finding_texts *t, struct rp_buf 
                       label_words(rp_cause_facts(f->cause)->label));
         put_cause(t, f, to);
         if (rp_finding_evidence(k, evidence)) {
+            /* What the title says already is not repeated. */
+            if (strcmp(evidence[0].words, rp_cause_facts(f->cause)->title) == 0)
+                evidence[0].words = "";
             rp_buf_puts(to, " (");
             put_evidence(&evidence[0], to);
             rp_buf_puts(to, ")");
@@ -244,7 +247,7 @@ void rp_finding_put_program(const struct rp_finding_texts *t, struct rp_buf *to)
     if (!advice)
         return;
     rp_buf_printf(to, " Try: %s", advice);
-    put_gain(f, ": ", to);
+    put_gain(f, "; expect ", to);
     rp_buf_puts(to, ".");
 }
 

@@ -181,6 +181,7 @@ static bool read_rest(struct name *name, size_t at)
 static void read_name(struct name *name, bool type)
 {
     struct span text = name->text;
+    bool returns = false;
     size_t at = 0;
 
     while (at < text.length && name->components < MOST_COMPONENTS) {
@@ -195,12 +196,14 @@ static void read_name(struct name *name, bool type)
             at += 2;
         } else if (type ? at == text.length
                         : at == text.length || text.at[at] == '(' || begins(text, at, " [")) {
-            if (read_rest(name, at))
+            /* Only functions with parameters have a return type: "a b" is other text. */
+            if (read_rest(name, at) && (!returns || name->parameters.length))
                 return;
             break;
         } else if (!type && (text.at[at] == ' ' || strchr("*&", text.at[at]))) {
             at += strspn(text.at + at, " *&");
             name->components = 0;
+            returns = true;
         } else {
             break;
         }

@@ -36,10 +36,10 @@ valid autotune autotune{,-script}-finished/autotune.json
 
 # Profile folders of one and of many runs, and of a program that failed.
 for folder in profile-one profile-many profile-O1 profile-failed/failed; do
-    reads 'row_sums(float const*, float*, int, int, int)' rocm-perf analyze -o read $folder
+    reads row_sums rocm-perf analyze -o read $folder
     [ "$(json critical_path.by_class.kernel read/dag.json)" = 11320 ] || fail "analyze $folder: another time of kernels"
 done
-reads 'Thread trace of dispatch 4' rocm-perf analyze profile-many
+reads 'Thread trace of dispatch 4' rocm-perf analyze -v profile-many
 reads 'row_sums' rocm-perf report --format markdown -o - profile-many
 reads 'row_sums' rocm-perf report --format csv -o - profile-one
 expect 0 rocm-perf report -o page.html profile-many

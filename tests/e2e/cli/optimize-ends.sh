@@ -32,7 +32,7 @@ says out "not tried: its dispatches cannot be captured"
 says out "no luck"
 says out "1 accepted: all kernels together are"
 says out "--max-rounds ended the search"
-says out "it could make the program"
+says out "upper bound for the program"
 ends first max-rounds 1
 says out "not compared with other inputs of these kinds"
 json accepted.0.not_tried.0.reason first/optimize.json >/dev/null || fail "nothing is said of other inputs"

@@ -65,17 +65,16 @@ static void a_kernel_that_limits_the_program(void **state)
     make(&s, RP_CAUSE_HBM);
     check_program(&s,
                   "`saxpy<float>` takes 71 % of the critical path and is memory-bandwidth bound: "
-                  "HBM bandwidth at saxpy.hip:12 (HBM bandwidth 86 % of peak). Try: move fewer "
-                  "bytes: fuse kernels, use narrower types, reuse data while it is on the chip: "
-                  "1.3x to 1.6x faster end to end.");
+                  "HBM bandwidth at saxpy.hip:12 (86 % of peak). Try: move fewer "
+                  "bytes: fuse kernels, use narrower types, reuse data while it is on the chip; "
+                  "expect 1.3x to 1.6x faster end to end.");
     check_kernel(&s, "HBM bandwidth at saxpy.hip:12; 1.3x to 1.6x faster end to end");
     s.b.basis = RP_RANK_NOTHING;
     s.b.program.program_gain.known = false;
     s.b.program.line = NULL;
-    check_program(&s,
-                  "`saxpy<float>` is memory-bandwidth bound: HBM bandwidth (HBM bandwidth 86 % of "
-                  "peak). Try: move fewer bytes: fuse kernels, use narrower types, reuse data "
-                  "while it is on the chip: 1.5x to 2.1x faster for the kernel.");
+    check_program(&s, "`saxpy<float>` is memory-bandwidth bound: HBM bandwidth (86 % of "
+                      "peak). Try: move fewer bytes: fuse kernels, use narrower types, reuse data "
+                      "while it is on the chip; expect 1.5x to 2.1x faster for the kernel.");
 }
 
 /* What is not known is said, with what would tell. */
@@ -113,11 +112,11 @@ static void what_limits_beside_kernels(void **state)
     check_program(&s,
                   "Copies between host and GPU limit the program: 98 % of the critical path. Try: "
                   "copy less and once, keep data on the GPU, or overlap copies with kernels "
-                  "(pinned memory, two streams): about 1.02x faster end to end.");
+                  "(pinned memory, two streams); expect about 1.02x faster end to end.");
     s.b.program = (struct rp_finding){.cause = RP_CAUSE_HOST, .program_gain = {true, 1, 3, 12.4}};
-    check_program(&s,
-                  "The host's own work limits the program: 98 % of the critical path. Try: move "
-                  "the work to the GPU, or overlap it with kernels: up to 12x faster end to end.");
+    check_program(
+        &s, "The host's own work limits the program: 98 % of the critical path. Try: move "
+            "the work to the GPU, or overlap it with kernels; expect up to 12x faster end to end.");
 }
 
 /* Known numbers only, each feature once, and every cause and feature has words. */

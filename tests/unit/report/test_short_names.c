@@ -107,6 +107,7 @@ static void other_text_stays(void **state)
     }
     CHECK(LIST("f(int) [#1]", "f(int) [#2]"), "f [#1]", "f [#2]");
     CHECK("f<", "f<");
+    CHECK("copy from host to GPU", "copy from host to GPU");
 }
 
 /** A name of 20,000 characters whose last argument of the deepest level differs. */
