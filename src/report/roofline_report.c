@@ -842,15 +842,16 @@ static void put_evidence(const struct rp_page *page, const struct rp_finding_tex
 static void put_finding(const struct rp_page *page, const struct rp_finding_texts *texts,
                         size_t kernel)
 {
-    enum { BAR = 12 };
+    enum { BAR = 12, HANG = 21 }; /* Further lines begin below the kernel. */
     const struct rp_bottleneck_kernel *k = &texts->of->kernels[kernel];
     rp_autobuf bar = {0}, text = {0};
 
     rp_page_bar(page, k->weight.known ? k->weight.value : 0, BAR, &bar);
     rp_buf_printf(&text, "%s: ", texts->names.at[kernel]);
     rp_finding_put_kernel(texts, kernel, &text);
-    rp_page_named(page, RP_INK_PLAIN, 0, rp_buf_text(&text), "%6s %s  ",
-                  bottleneck_report_number(k->weight, 100, 1).text, rp_buf_text(&bar));
+    rp_page_words(page, RP_INK_PLAIN, 0, HANG, "%6s %s  %s",
+                  bottleneck_report_number(k->weight, 100, 1).text, rp_buf_text(&bar),
+                  rp_buf_text(&text));
     page->out->failed |= bar.failed || text.failed;
     if (page->verbose)
         put_evidence(page, texts, kernel);
