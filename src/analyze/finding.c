@@ -204,8 +204,8 @@ static double left_of(enum rp_gain gain, const struct rp_features *f)
         return without(f, RP_FEATURE_TIME_ATOMIC, 0.9) * value_or(f, RP_FEATURE_TRACED_SHARE, 1);
     case RP_GAIN_BARRIER:
         return without(f, RP_FEATURE_TIME_BARRIER, 1);
-    case RP_GAIN_LANES:
-        return without(f, RP_FEATURE_TIME_VALU, idle);
+    case RP_GAIN_LANES: /* No order of the work fills all lanes. */
+        return without(f, RP_FEATURE_TIME_VALU, 0.85 * idle);
     case RP_GAIN_GRID:
         return left_of_grid(f);
     case RP_GAIN_WAVES:
@@ -227,6 +227,7 @@ static const double least_left[RP_GAIN_COUNT] = {
     [RP_GAIN_GRID] = 0.02, /* A grid of one workgroup leaves 1215 of 1216 SIMDs empty. */
     [RP_GAIN_WAVES] = 0.12,
     [RP_GAIN_ATOMIC] = 0.01,
+    [RP_GAIN_BYTES] = 0.2,
 };
 
 /* Measured gains of textbook fixes are within a factor of 1.4 of the estimates for most of the
@@ -346,6 +347,7 @@ static void find_line(const struct rp_wave_time *waves, struct rp_finding *findi
         enum rp_wave_part parts[2];
     } rows[] = {
         {RP_CAUSE_LDS_CONFLICTS, {RP_WAVE_PART_LDS, RP_WAVE_PART_LDS_ATOMIC}},
+        {RP_CAUSE_LDS_LATENCY, {RP_WAVE_PART_LDS, RP_WAVE_PART_LDS_ATOMIC}},
         {RP_CAUSE_LDS_BANDWIDTH, {RP_WAVE_PART_LDS, RP_WAVE_PART_LDS_ATOMIC}},
         {RP_CAUSE_UNCOALESCED, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},
         {RP_CAUSE_HBM, {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE}},

@@ -75,6 +75,19 @@ def judge(rules, features):
     return fired, undecided
 
 
+def check_document(source, rules):
+    """docs/how-it-decides.md has each rule as it is."""
+    with open(os.path.join(source, "docs/how-it-decides.md"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for name, _, _, conditions in rules:
+        words = ["%s unknown" % f if sense == "unknown" else
+                 "%s %s %g" % (f, "≥" if sense == "at_least" else "<", value) for f, sense, value in conditions]
+        rows = [re.sub(r"([0-9]\.[0-9]*?)0+(?![0-9])", r"\1", line).replace(". ", " ") for line in lines
+                if "| `%s` |" % name in line]
+        expect("docs: rule %s" % name, len(rows) == 1 and
+               all(w in re.sub(r"\.(?=\D|$)", "", rows[0]) for w in words))
+
+
 def check_verdict(where, rows, k):
     rules, labels = rows
     fired, undecided = judge(rules, k["features"])
@@ -220,6 +233,7 @@ def load(folder, name):
 def main():
     tool, source, scratch = sys.argv[1:4]
     rows = table(source)
+    check_document(source, rows[0])
     with open(os.path.join(source, "schemas/analysis.schema.json"), encoding="utf-8") as file:
         schema = Draft202012Validator(json.load(file))
     cases = []

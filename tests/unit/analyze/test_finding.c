@@ -50,7 +50,7 @@ static void nothing_known_is_unknown(void **state)
     f = calm(); /* all is known, no rule fires */
     assert_int_equal(judge(&f).cause, RP_CAUSE_BALANCED);
     assert_false(judge(&f).gain.known);
-    f.of[RP_FEATURE_TIME_LDS].known = false; /* no rule lacks only that */
+    f.of[RP_FEATURE_STALL_LDS].known = false; /* no rule asks for it */
     assert_int_equal(judge(&f).cause, RP_CAUSE_BALANCED);
     f.of[RP_FEATURE_TIME_SCRATCH].known = false; /* it might have spilled */
     assert_int_equal(judge(&f).cause, RP_CAUSE_UNKNOWN);
