@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/dag.h"
+#include "analyze/dag_graph.h"
 #include "analyze/profile.h"
 #include "analyze/thread_trace.h"
 #include "arch/arch.h"
@@ -1128,6 +1129,23 @@ static void find_lines_of_calls(const struct rp_bottleneck_inputs *in,
         b->program.line = in->profile->host_line;
 }
 
+/* Kernels of the HIP runtime and of RCCL are not the user's to change, whatever limits them. */
+static void judge_kernel(struct rp_bottleneck_kernel *k)
+{
+    static const char runtime[] = "__amd_rocclr_";
+
+    if (strncmp(k->name, runtime, strlen(runtime)) == 0) {
+        k->finding = (struct rp_finding){.cause = RP_CAUSE_RUNTIME};
+    } else if (rp_dag_is_collective(k->name)) {
+        k->finding = (struct rp_finding){.cause = RP_CAUSE_COMMUNICATION};
+    } else {
+        k->finding = rp_finding_judge(&k->features, &k->waves);
+        k->also_count =
+            rp_finding_others(&k->features, &k->waves, &k->finding, k->also, RP_OTHER_FINDINGS);
+    }
+    k->label = rp_cause_facts(k->finding.cause)->label;
+}
+
 int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlenecks *ret,
                         struct rp_err *err)
 {
@@ -1155,10 +1173,7 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
         learn_lds_busy(k);
         learn_asked(k);
         learn_traced_share(k);
-        k->finding = rp_finding_judge(&k->features, &k->waves);
-        k->also_count =
-            rp_finding_others(&k->features, &k->waves, &k->finding, k->also, RP_OTHER_FINDINGS);
-        k->label = rp_cause_facts(k->finding.cause)->label;
+        judge_kernel(k);
         find_headroom(k);
     }
     weigh(in, &index, &b);

@@ -311,6 +311,24 @@ static const struct rp_rule *first_limit(const struct rp_features *f)
     return found;
 }
 
+/* Says whether a mistake could look like this limit. */
+static bool may_hide_behind(enum rp_cause mistake, enum rp_cause limit)
+{
+    switch (limit) {
+    case RP_CAUSE_HBM:
+    case RP_CAUSE_L2:
+    case RP_CAUSE_L1:
+        return mistake == RP_CAUSE_UNCOALESCED || mistake == RP_CAUSE_SPILLS;
+    case RP_CAUSE_LDS_BANDWIDTH:
+    case RP_CAUSE_LDS_LATENCY:
+        return mistake == RP_CAUSE_LDS_CONFLICTS;
+    case RP_CAUSE_VALU:
+        return mistake == RP_CAUSE_DIVERGENCE;
+    default:
+        return limit == RP_CAUSE_LATENCY;
+    }
+}
+
 /* A mistake that nothing known speaks against, and one known condition for, may be the cause. */
 static void find_other(const struct rp_features *f, struct rp_finding *finding)
 {
@@ -324,7 +342,7 @@ static void find_other(const struct rp_features *f, struct rp_finding *finding)
         size_t known = 0;
         enum rp_feature unknown = RP_FEATURE_COUNT;
 
-        if (!rp_rule_open(r, f) || r->cause == finding->cause)
+        if (!rp_rule_open(r, f) || !may_hide_behind(r->cause, finding->cause))
             continue;
         for (size_t c = 0; c < r->count; c++) {
             known += f->of[r->when[c].feature].known;

@@ -98,6 +98,9 @@ def check_verdict(where, rows, k):
     for low, high in [g for g in [k["expected_gain"], *gains.values()] if g]:
         expect("%s: range" % where, 1 <= low <= high <= 2.001 * low)
     chosen = [r for r in fired if r[0] == seen["rule"]]
+    if seen["cause"] in ("runtime_kernel", "communication"):
+        expect("%s: not the user's" % where, k["name"].startswith(("__amd_rocclr_", "nccl", "rccl")))
+        return
     if not chosen:  # what fires may still be a mistake that costs nothing
         expect("%s: %s of nothing" % (where, seen["cause"]),
                seen["cause"] == ("unknown" if undecided else "balanced") and

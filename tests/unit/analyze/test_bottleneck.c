@@ -161,6 +161,28 @@ static void what_traces_are_worth(void **state)
     rp_bottlenecks_free(&b);
 }
 
+static void kernels_of_others_are_not_judged(void **state)
+{
+    struct rp_roofline_kernel kernels[] = {roofed("__amd_rocclr_copyBuffer", 100, 0.9),
+                                           roofed("ncclDevKernel_Generic_1(int)", 300, 0.1),
+                                           roofed("mine", 50, 0.9)};
+    struct rp_roofline_device device = {.ceilings = {.gbps = {[RP_LEVEL_HBM] = {true, 1000}}}};
+    struct rp_roofline roofline = {
+        .kernels = kernels, .kernel_count = 3, .devices = &device, .device_count = 1};
+    struct rp_bottleneck_inputs in = {.roofline = &roofline};
+    struct rp_bottlenecks b = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_bottlenecks_find(&in, &b, &err), 0);
+    for (size_t i = 0; i < b.kernel_count; i++)
+        assert_int_equal(b.kernels[i].finding.cause, b.kernels[i].name[0] == '_' ? RP_CAUSE_RUNTIME
+                                                     : b.kernels[i].name[0] == 'n'
+                                                         ? RP_CAUSE_COMMUNICATION
+                                                         : RP_CAUSE_HBM);
+    rp_bottlenecks_free(&b);
+}
+
 static void names_with_kd_are_the_same(void **state)
 {
     (void)state;
@@ -284,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_guessed_path_does_not_weigh),
         cmocka_unit_test(without_a_path_kernel_time_weighs),
         cmocka_unit_test(what_traces_are_worth),
+        cmocka_unit_test(kernels_of_others_are_not_judged),
         cmocka_unit_test(names_with_kd_are_the_same),
         cmocka_unit_test(parts_and_wholes_are_counted_together),
         cmocka_unit_test(the_program_has_the_line_of_its_cause),

@@ -169,6 +169,20 @@ static void without_bytes_it_is_just_memory(void **state)
     assert_int_equal(judge(&f).cause, RP_CAUSE_LATENCY);
 }
 
+static void limits_hide_what_looks_like_them(void **state)
+{
+    struct rp_features f = calm();
+
+    (void)state;
+    know(&f, RP_FEATURE_HBM_SHARE, 0.8);
+    know(&f, RP_FEATURE_TIME_GLOBAL, 0.8);
+    f.of[RP_FEATURE_GRID_WAVES].known = false; /* a small grid fills no HBM */
+    assert_int_equal(judge(&f).or_cause, RP_CAUSE_UNKNOWN);
+    f.of[RP_FEATURE_COALESCING].known = false;
+    assert_int_equal(judge(&f).or_cause, RP_CAUSE_UNCOALESCED);
+    assert_int_equal(judge(&f).to_tell, RP_FEATURE_COALESCING);
+}
+
 static void what_costs_little_is_not_blamed(void **state)
 {
     struct rp_features f = calm();
@@ -332,6 +346,7 @@ int main(void)
         cmocka_unit_test(textbook_cases),
         cmocka_unit_test(a_full_memory_is_no_latency),
         cmocka_unit_test(without_bytes_it_is_just_memory),
+        cmocka_unit_test(limits_hide_what_looks_like_them),
         cmocka_unit_test(what_costs_little_is_not_blamed),
         cmocka_unit_test(gains_end_at_the_next_unit),
         cmocka_unit_test(every_rule_can_fire),
