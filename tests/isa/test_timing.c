@@ -2,6 +2,8 @@
  * The detailed timing model on real kernels: what it says does not depend on threads or repetition,
  * changes nothing of what kernels do, and goes where hardware's documentation says.
  */
+#include <inttypes.h>
+
 #include "kernels_test.h"
 
 #include "device/timing/dispatch_timing.h"
@@ -9,6 +11,22 @@
 #include "device/timing/timing_model.h"
 
 enum { N = 1 << 19 };
+
+/* What the simulation says lies between what counts say, with counters of instructions or without;
+ * with them the ends are nearer. */
+static void is_between_bounds(const struct fixture *f, const char *kernel)
+{
+    const uint64_t *counters[] = {NULL, f->sim.counters};
+    uint64_t low[2], high[2];
+    for (unsigned i = 0; i < 1 + (f->sim.counters != NULL); i++) {
+        rp_timing_bounds(f->sim.arch, &f->sim.counts, counters[i], f->sim.stats.group_count,
+                         &low[i], &high[i]);
+        if (f->sim.ticks < low[i] || f->sim.ticks > high[i])
+            fail_msg("%s: %" PRIu64 " ticks are not between %" PRIu64 " and %" PRIu64, kernel,
+                     f->sim.ticks, low[i], high[i]);
+        assert_true(!i || (low[1] >= low[0] && high[1] <= high[0]));
+    }
+}
 
 /* Modelled clocks of a launch. */
 static double clocks(struct fixture *f, const char *kernel, uint32_t blocks, uint32_t threads,
@@ -19,6 +37,7 @@ static double clocks(struct fixture *f, const char *kernel, uint32_t blocks, uin
     if (state != RP_RUN_DONE)
         fail_msg("%s: %s", kernel, f->sim.fault.text);
     assert_true(f->sim.replayed);
+    is_between_bounds(f, kernel);
     return f->sim.stats.clocks;
 }
 
@@ -303,6 +322,23 @@ static void matrix_instructions_have_their_rate(void **state)
     }
 }
 
+/* The same with executions counted, which is_between_bounds() compares with bounds without them. */
+static void counted_instructions_bring_bounds_closer(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t counters[RP_DEVICE_COUNTERS];
+    f->sim.counters = counters;
+    rp_exec_set_counts(RP_COUNT_INSTRUCTIONS);
+    a_vector_copy_has_the_measured_traffic(state);
+    a_padded_tile_is_faster(state);
+    a_strided_gather_is_slower(state);
+    an_unrolled_loop_is_faster(state);
+    time_grows_with_work(state);
+    matrix_instructions_have_their_rate(state);
+    f->sim.counters = NULL;
+    rp_exec_set_counts(RP_COUNT_NOTHING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_unrolled_loop_is_faster, setup, teardown),
         cmocka_unit_test_setup_teardown(time_grows_with_work, setup, teardown),
         cmocka_unit_test_setup_teardown(matrix_instructions_have_their_rate, setup, teardown),
+        cmocka_unit_test_setup_teardown(counted_instructions_bring_bounds_closer, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,3 +255,167 @@ uint64_t rp_timing_simulated_ticks(const struct rp_arch *arch, const struct rp_c
     const double seconds = clocks / (arch->engine_clock_mhz * 1e6);
     return (uint64_t)(seconds * arch->timestamp_mhz * 1e6 + 0.5) + 1;
 }
+
+/* ---- bounds from counts -------------------------------------------------------------------- */
+
+/* These bounds are of the machine that detailed timing simulates, whose rules the comments name. */
+enum {
+    SLOT_CLOCKS = 4, /* of a port, for an instruction: a wave's next one comes no earlier */
+    DWORD_BYTES = 4, /* what lanes move at least, but for bytes and halves, which are rare */
+    HALF_LINE_BYTES = 64,
+    LINE_BYTES = 128,
+    FETCHED_TOGETHER = 16, /* instructions of a line of code, if all have 8 bytes */
+    /* Vector, matrix and other instructions of a wave each take at least their clocks, and may go
+     * on beside one another. */
+    AT_ONCE = 3,
+    /* What may delay the instruction behind a matrix instruction, whose result it needs, and behind
+     * a branch: no more than twice the clocks of either. */
+    MATRIX_DELAY = 16,
+    BRANCH_DELAY = 8,
+    MOST_DELAY = 2,
+};
+
+/* What is known of a dispatch's instructions, or the most that they can have been. */
+struct instructions {
+    double vector_loads, vector_stores, scalar, lds, atomics;
+    double delays; /* clocks */
+};
+
+static struct instructions max_instructions(const struct rp_counts *c)
+{
+    const double all = (double)c->wave_insts, read = (double)c->read_bytes,
+                 written = (double)c->write_bytes;
+    return (struct instructions){.vector_loads = smaller(all, read),
+                                 .vector_stores = smaller(all, written),
+                                 .lds = smaller(all, (double)c->lds_bytes),
+                                 .delays = MOST_DELAY * (double)c->issue_cycles,
+                                 .atomics = smaller(smaller(all, read), written)};
+}
+
+/* Counters have every turn of a loop that polls, which counts leave out where it changed nothing:
+ * there were no more than counts allow. */
+static struct instructions instructions_of(const struct rp_counts *c, const uint64_t *counters)
+{
+    struct instructions i = max_instructions(c);
+    if (!counters)
+        return i;
+    const double scalar = (double)counters[RP_COUNTER_SQ_INSTS_SMEM];
+    const double atomics = (double)counters[RP_COUNTER_TA_FLAT_ATOMIC_WAVEFRONTS] +
+                           (double)counters[RP_COUNTER_TA_BUFFER_ATOMIC_WAVEFRONTS];
+    i.vector_loads = smaller(i.vector_loads, (double)counters[RP_COUNTER_SQ_INSTS_VMEM_RD]);
+    i.vector_stores = smaller(i.vector_stores, (double)counters[RP_COUNTER_SQ_INSTS_VMEM_WR]);
+    i.vector_loads += smaller(i.atomics, atomics);
+    i.vector_stores += smaller(i.atomics, atomics);
+    i.atomics = smaller(i.atomics, atomics);
+    i.scalar = smaller((double)c->wave_insts, scalar);
+    i.delays = smaller(i.delays, MATRIX_DELAY * (double)counters[RP_COUNTER_SQ_INSTS_MFMA] +
+                                     BRANCH_DELAY * (double)counters[RP_COUNTER_SQ_INSTS_BRANCH]);
+    /* Flat instructions may mean the LDS. */
+    i.lds = smaller(i.lds, (double)counters[RP_COUNTER_SQ_INSTS_LDS] +
+                               (double)counters[RP_COUNTER_SQ_INSTS_FLAT]);
+    return i;
+}
+
+static double engine_clocks(const struct rp_arch *arch, double seconds)
+{
+    return seconds * arch->engine_clock_mhz * 1e6;
+}
+
+/* Returns clocks of the ports of a SIMD, which serve one instruction after another. */
+static double busiest_port(const uint64_t *counters)
+{
+    double most = SLOT_CLOCKS * (double)counters[RP_COUNTER_SQ_ACTIVE_INST_VALU];
+    const double others = larger((double)counters[RP_COUNTER_SQ_INSTS_SALU] +
+                                     (double)counters[RP_COUNTER_SQ_INSTS_SMEM],
+                                 (double)counters[RP_COUNTER_SQ_INSTS_BRANCH]);
+    most = larger(most, (double)counters[RP_COUNTER_SQ_VALU_MFMA_BUSY_CYCLES]);
+    return larger(most, SLOT_CLOCKS * others);
+}
+
+/* Bytes that the LDS moves in a clock at most: instructions of gfx950 that load to it, or transpose
+ * what they read, take two clocks for 16 bytes of each lane. */
+static double max_lds_bytes_per_clock(const struct rp_arch *arch)
+{
+    return lds_bytes_per_clock(arch) * (arch->isa == RP_ISA_GFX950 ? 4 : 1);
+}
+
+static double lowest_clocks(const struct rp_arch *arch, const struct rp_counts *c,
+                            const uint64_t *counters, uint64_t groups)
+{
+    const uint64_t cus = arch->compute_units, simds = cus * arch->simds_per_cu;
+    double clocks = (double)c->max_wave_cycles / AT_ONCE;
+    clocks = larger(clocks, spread(SLOT_CLOCKS * (double)c->wave_insts,
+                                   simds * arch->max_waves_per_simd, c->waves));
+    if (counters) /* A loop that polls counts as in instructions_of(). */
+        clocks = larger(clocks, spread(smaller(busiest_port(counters), (double)c->issue_cycles),
+                                       simds, c->waves));
+    if (arch->timing)
+        clocks = larger(clocks, spread(larger((double)c->read_bytes, (double)c->write_bytes) /
+                                           arch->timing->l1_bytes_per_clock,
+                                       cus, groups));
+    clocks =
+        larger(clocks, spread((double)c->lds_bytes / max_lds_bytes_per_clock(arch), cus, groups));
+    clocks = larger(clocks, engine_clocks(arch, link_seconds(arch, c, RP_PLACE_PEER)));
+    return larger(clocks, engine_clocks(arch, link_seconds(arch, c, RP_PLACE_HOST)));
+}
+
+/* Returns the clocks of all waves, one after another: nothing of a wave is hidden by others, each
+ * access of memory waits until the memory has served it, and every LDS bank conflict happens. */
+static double waves_alone(const struct rp_arch *arch, const struct rp_counts *c,
+                          const struct instructions *i)
+{
+    const double latency = arch->hbm_latency_cycles ? arch->hbm_latency_cycles : HBM_LATENCY_CYCLES;
+    const double code = arch->timing ? arch->timing->l2_clocks : latency;
+    const double lds = arch->timing ? arch->timing->lds_clocks : latency;
+    const double accesses = i->vector_loads + i->vector_stores + i->scalar;
+    return (double)c->issue_cycles + i->delays + code * (double)c->wave_insts / FETCHED_TOGETHER +
+           (latency + RP_LANES) * accesses + lds * i->lds + (double)c->lds_bytes / DWORD_BYTES;
+}
+
+/* Returns the most bytes that lanes make the memory move: each dword lies in a line of its own. */
+static double max_traffic(double bytes, double vector, double scalar, double line_bytes)
+{
+    return line_bytes * smaller(bytes / DWORD_BYTES + scalar, RP_LANES * vector + 2 * scalar);
+}
+
+/* Returns clocks of what all compute units share, at its sustained rate. */
+static double shared_clocks(const struct rp_arch *arch, const struct rp_counts *c,
+                            const struct instructions *i)
+{
+    const double bytes_per_clock = hbm_gbps(arch) * 1e3 / arch->engine_clock_mhz;
+    const double moved =
+        max_traffic((double)c->read_bytes, i->vector_loads, i->scalar, LINE_BYTES) +
+        max_traffic((double)c->write_bytes, i->vector_stores, 0, HALF_LINE_BYTES);
+    const double links =
+        link_seconds(arch, c, RP_PLACE_PEER) + link_seconds(arch, c, RP_PLACE_HOST);
+    /* All lanes of all atomics may mean one dword, whose channel then writes each. */
+    const double atomics = i->atomics * (RP_LANES + HALF_LINE_BYTES / (double)DWORD_BYTES);
+    return (bytes_per_clock > 0 ? moved / bytes_per_clock : 0) + atomics +
+           engine_clocks(arch, links);
+}
+
+static double highest_clocks(const struct rp_arch *arch, const struct rp_counts *c,
+                             const uint64_t *counters, uint64_t groups)
+{
+    const struct instructions i = instructions_of(c, counters);
+    const double alone = waves_alone(arch, c, &i), issue = (double)c->issue_cycles;
+    const uint64_t cus = arch->compute_units, used = groups < cus ? groups : cus;
+    const uint64_t simds = used * arch->simds_per_cu;
+    /* The longest wave may begin last. It has as much of the waits as of the issue. */
+    const double longest = issue > 0 ? alone * ((double)c->max_wave_cycles / issue) : 0;
+    return spread(alone - longest, simds ? simds : 1, c->waves) + longest +
+           shared_clocks(arch, c, &i);
+}
+
+void rp_timing_bounds(const struct rp_arch *arch, const struct rp_counts *c,
+                      const uint64_t *counters, uint64_t groups, uint64_t *ret_low,
+                      uint64_t *ret_high)
+{
+    const double latency = arch->hbm_latency_cycles ? arch->hbm_latency_cycles : HBM_LATENCY_CYCLES;
+    const double launch = arch->timing ? arch->timing->launch_clocks : 0;
+    const double ticks = (double)arch->timestamp_mhz / arch->engine_clock_mhz;
+    const double low = lowest_clocks(arch, c, counters, groups) + launch;
+    const double high = highest_clocks(arch, c, counters, groups) + launch + latency;
+    *ret_low = (uint64_t)(low * ticks) + 1;
+    *ret_high = (uint64_t)(larger(low, high) * ticks) + 2;
+}

@@ -64,6 +64,24 @@ uint64_t rp_timing_copy_ticks(const struct rp_arch *arch, uint64_t bytes,
 uint64_t rp_timing_dispatch_ticks(const struct rp_arch *arch, const struct rp_counts *c);
 
 /**
+ * Between which times a finished dispatch takes what detailed timing would say, from its counts
+ * alone. The lower end is what it surely needs of ports, LDS, L1s, links and its longest wave, all
+ * at once, and every line from a cache. At the upper end nothing overlaps: every access is one of
+ * the memory, lanes share no lines, each LDS bank conflict that is possible happens, all atomics
+ * mean one dword, and as many waves follow one another as there are for a SIMD.
+ *
+ * Counts do not tell how long a wave sleeps or waits for another workgroup, nor that accesses
+ * meet in few channels of the memory: the upper end takes them to be spread.
+ * @param counters  executions as rp_dispatch_count() has them, which bring the ends closer
+ *                  together, or NULL
+ * @param groups    workgroups of the dispatch
+ * @param ret_low, ret_high  ticks of the device clock, at least 1
+ */
+void rp_timing_bounds(const struct rp_arch *arch, const struct rp_counts *c,
+                      const uint64_t *counters, uint64_t groups, uint64_t *ret_low,
+                      uint64_t *ret_high);
+
+/**
  * No dispatch with detailed timing takes less than any of these needs, however its waves were
  * sampled, cut and extrapolated.
  */

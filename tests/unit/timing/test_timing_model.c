@@ -237,6 +237,112 @@ static void needs_are_of_the_whole_device(void **state)
             fail_msg("resource %u: %g ns", i, ns[i]);
 }
 
+/* The ends of the interval in clocks, without the launch, which is in both. */
+static void ends(const struct rp_counts *c, const uint64_t *counters, uint64_t groups,
+                 double ret_clocks[2])
+{
+    const struct rp_arch *arch = mi300x();
+    uint64_t ticks[2];
+    rp_timing_bounds(arch, c, counters, groups, &ticks[0], &ticks[1]);
+    assert_true(ticks[0] >= 1 && ticks[0] < ticks[1]);
+    for (unsigned i = 0; i < 2; i++)
+        ret_clocks[i] = (double)ticks[i] * arch->engine_clock_mhz / arch->timestamp_mhz -
+                        arch->timing->launch_clocks;
+}
+
+static void is_near(double clocks, double expected)
+{
+    if (clocks < expected - 50 || clocks > expected + 50) /* ticks are of 21 clocks */
+        fail_msg("%.0f clocks, expected %.0f", clocks, expected);
+}
+
+/* What is surely needed, each resource by itself. */
+static void the_lower_end_is_what_is_surely_needed(void **state)
+{
+    (void)state;
+    uint64_t counters[RP_DEVICE_COUNTERS] = {0};
+    const struct rp_counts none = {.waves = 10000};
+    struct rp_counts c = none;
+    double clocks[2];
+    c.max_wave_cycles = c.issue_cycles = 300000; /* of three kinds that may overlap */
+    ends(&c, NULL, 2500, clocks);
+    is_near(clocks[0], 100000);
+    c = none;
+    c.wave_insts = 1216 * 8 * 25000ull; /* 8 waves of each SIMD, 4 clocks each */
+    ends(&c, NULL, 2500, clocks);
+    is_near(clocks[0], 100000);
+    c = none;
+    c.read_bytes = 304ull * 64 * 100000;
+    ends(&c, NULL, 2500, clocks);
+    is_near(clocks[0], 100000);
+    c = none;
+    c.lds_bytes = 304ull * 128 * 100000;
+    ends(&c, NULL, 2500, clocks);
+    is_near(clocks[0], 100000);
+    c = none;
+    c.issue_cycles = 1216 * 300000;
+    counters[RP_COUNTER_SQ_ACTIVE_INST_VALU] = 1216 * 25000;
+    ends(&c, counters, 2500, clocks);
+    is_near(clocks[0], 100000);
+    counters[RP_COUNTER_SQ_VALU_MFMA_BUSY_CYCLES] = 1216 * 200000;
+    ends(&c, counters, 2500, clocks);
+    is_near(clocks[0], 200000);
+    c.issue_cycles = 1216 * 150000; /* The rest was a loop that polled. */
+    ends(&c, counters, 2500, clocks);
+    is_near(clocks[0], 150000);
+}
+
+/* Counters say how many of the instructions wait for memory: 10 of 1000 of each of 1216 waves. */
+static void at_the_upper_end_nothing_overlaps(void **state)
+{
+    (void)state;
+    const struct rp_counts c = {.waves = 1216,
+                                .wave_insts = 1216 * 1000,
+                                .issue_cycles = 1216 * 4000,
+                                .max_wave_cycles = 4000,
+                                .read_bytes = 1216 * 1000 * 256};
+    uint64_t counters[RP_DEVICE_COUNTERS] = {0};
+    const struct rp_arch *arch = mi300x();
+    double without[2], with[2];
+    counters[RP_COUNTER_SQ_INSTS_VMEM_RD] = 1216 * 10;
+    ends(&c, NULL, 304, without);
+    ends(&c, counters, 304, with);
+    const double wave = 4000 + 288 * 1000 / 16.0 + (arch->hbm_latency_cycles + 64) * 10;
+    const double gbps = arch->hbm_peak_gbps * arch->hbm_efficiency;
+    const double memory = 1216 * 10 * 64 * 128.0 / (gbps * 1e3 / arch->engine_clock_mhz);
+    const double all = wave * (2 - 1 / 1216.0) + memory + arch->hbm_latency_cycles;
+    is_near(with[1], all);
+    assert_true(without[1] > 50 * with[1]);
+}
+
+/* All lanes of all atomics may mean the same dword. */
+static void atomics_may_all_meet(void **state)
+{
+    (void)state;
+    struct rp_counts c = {.waves = 1, .wave_insts = 1000, .issue_cycles = 4000};
+    uint64_t counters[RP_DEVICE_COUNTERS] = {0};
+    double none[2], some[2];
+    c.read_bytes = c.write_bytes = 1000 * 256;
+    counters[RP_COUNTER_SQ_INSTS_VMEM_RD] = 1000;
+    ends(&c, counters, 1, none);
+    counters[RP_COUNTER_TA_FLAT_ATOMIC_WAVEFRONTS] = 1000;
+    ends(&c, counters, 1, some);
+    assert_true(some[1] - none[1] > 64000);
+}
+
+/* Nothing is known of its caches, so less is surely needed; latencies are the memory's. */
+static void a_machine_without_detailed_timing_has_bounds(void **state)
+{
+    (void)state;
+    struct rp_arch unknown = *mi300x();
+    const struct rp_counts c = {.waves = 1, .wave_insts = 1000, .issue_cycles = 4000};
+    uint64_t low[2], high[2];
+    rp_timing_bounds(mi300x(), &c, NULL, 1, &low[0], &high[0]);
+    unknown.timing = NULL;
+    rp_timing_bounds(&unknown, &c, NULL, 1, &low[1], &high[1]);
+    assert_true(low[1] >= 1 && low[1] < low[0] && high[1] > high[0]);
+}
+
 static void every_class_has_a_cost(void **state)
 {
     (void)state;
@@ -260,6 +366,10 @@ int main(void)
         cmocka_unit_test(atomics_on_a_line_follow_one_another),
         cmocka_unit_test(a_floor_is_not_above_the_truth),
         cmocka_unit_test(needs_are_of_the_whole_device),
+        cmocka_unit_test(the_lower_end_is_what_is_surely_needed),
+        cmocka_unit_test(at_the_upper_end_nothing_overlaps),
+        cmocka_unit_test(atomics_may_all_meet),
+        cmocka_unit_test(a_machine_without_detailed_timing_has_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
