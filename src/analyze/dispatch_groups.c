@@ -412,6 +412,9 @@ int rp_store_runtime_ns(struct rp_store *store, uint64_t *ret_total_ns, uint64_t
 void rp_simulated_timing_add(struct rp_simulated_timing *sum, uint64_t *sum_ns,
                              const struct rp_simulated_timing *more, uint64_t ns)
 {
+    sum->bounded_calls += more->bounded_calls;
+    sum->shortest_ns += more->shortest_ns;
+    sum->longest_ns += more->longest_ns;
     if (!more->calls)
         return;
     const double all_ns = (double)*sum_ns + (double)ns;
@@ -436,7 +439,7 @@ static int replays_take(void *ctx, const void *row, struct rp_err *err)
 
     if (replay->waves < replay->replayed_waves || replay->replayed_waves < 0 ||
         replay->waves > UINT32_MAX * 4096ll || replay->fast_clock_waves > replay->waves ||
-        !(replay->error_share >= 0))
+        !(replay->error_share >= 0) || replay->shortest_ns > replay->longest_ns)
         return rp_fail(err, RP_BAD_INPUT, "the replay of dispatch %lld says what cannot be",
                        (long long)replay->id);
     grown = rp_grow(r->rows, r->count, &r->capacity, sizeof *grown);
@@ -472,7 +475,7 @@ static int simulations_read(struct rp_store *store, struct rp_simulations *ret, 
     return 0;
 }
 
-/** Returns the simulation of a dispatch; calls is 0 when there is none. */
+/** Returns the simulation of a dispatch, or its bounds; calls is 0 when there is none. */
 static struct rp_simulated_timing simulation_of(const struct rp_simulations *r,
                                                 const struct rp_row_dispatch *row)
 {
@@ -480,6 +483,10 @@ static struct rp_simulated_timing simulation_of(const struct rp_simulations *r,
     const struct rp_row_simulation *found =
         r->count ? bsearch(&key, r->rows, r->count, sizeof *r->rows, by_dispatch) : NULL;
 
+    if (found && !found->replayed_waves && found->longest_ns > 0)
+        return (struct rp_simulated_timing){.bounded_calls = 1,
+                                            .shortest_ns = (double)found->shortest_ns,
+                                            .longest_ns = (double)found->longest_ns};
     return !found ? (struct rp_simulated_timing){0}
                   : (struct rp_simulated_timing){
                         .calls = 1,

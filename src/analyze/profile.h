@@ -96,6 +96,9 @@ struct rp_simulated_timing {
     bool fast_clocks_known;
     uint64_t fast_clock_waves; /**< of waves: those that read a clock which went on as with fast
                                     timing, because they were not sampled, or were too long */
+    /** Of dispatches without a replay, their bounds, and sums of them. */
+    uint64_t bounded_calls;
+    double shortest_ns, longest_ns;
 };
 
 /** This counts dispatches that ran at the same time on one device of one process. */

@@ -325,6 +325,18 @@ static void add_simulated(struct rp_json_writer *json, const struct rp_simulated
     rp_json_add_count_if(json, "replayed_waves", r, r ? r->replayed_waves : 0);
 }
 
+/* Only times from counts have bounds. */
+static void add_bounds(struct rp_json_writer *json, const struct rp_simulated_timing *r)
+{
+    if (!r->bounded_calls)
+        return;
+    rp_json_add_object(json, "bounds");
+    add_count(json, "calls", r->bounded_calls);
+    add_real(json, "longest_ms", r->longest_ns / 1e6);
+    add_real(json, "shortest_ms", r->shortest_ns / 1e6);
+    rp_json_end(json);
+}
+
 static void add_kernel_timing(struct rp_json_writer *json, const struct rp_simulated_timing *r)
 {
     if (!r->calls) {
@@ -347,6 +359,7 @@ static void add_timing(struct rp_json_writer *json, const struct rp_profile *p)
         return;
     }
     rp_json_add_object(json, "timing");
+    add_bounds(json, &p->replayed);
     add_fast_waves(json, r);
     rp_json_add_text(json, "model", p->timing_model);
     rp_json_add_object(json, "overlapped");
@@ -387,6 +400,7 @@ static void add_kernel(struct rp_json_writer *json, const struct rp_profile_repo
     snprintf(digits, sizeof digits, "%016" PRIx64, k->code_hash);
     rp_json_add_object(json, NULL);
     add_block(json, k->block);
+    add_bounds(json, &k->replayed);
     add_count(json, "calls", k->calls);
     rp_json_add_text(json, "code_hash", k->code_hash ? digits : NULL);
     add_counters(json, counters, k);

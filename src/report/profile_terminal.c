@@ -132,12 +132,25 @@ static void put_stability(const struct rp_page *page, const struct rp_stability 
                      time_of(page, s->mean_ms * 1e6).text, time_of(page, s->stddev_ms * 1e6).text);
 }
 
+/* Says how little counts tell of times. */
+static void put_bounds(const struct rp_page *page, const struct rp_profile *p)
+{
+    const struct rp_simulated_timing *r = &p->replayed;
+
+    if (r->bounded_calls)
+        rp_page_line(page, RP_INK_PLAIN, 0,
+                     "Bounds        between %s and %s by detailed timing's rules, of %llu launch%s",
+                     time_of(page, r->shortest_ns).text, time_of(page, r->longest_ns).text,
+                     (unsigned long long)r->bounded_calls, r->bounded_calls == 1 ? "" : "es");
+}
+
 /* Says how far the times of a sample may be off, but nothing where every wave was simulated as a
  * whole. */
 static void put_simulated_timing(const struct rp_page *page, const struct rp_profile *p)
 {
     const struct rp_simulated_timing *r = &p->replayed;
 
+    put_bounds(page, p);
     if (!r->calls)
         return;
     if (r->replayed_waves < r->waves || r->error_share > 0)

@@ -97,7 +97,7 @@ static void find_simulations(struct sharing *s)
 {
     s->simulations = rp_alloc((s->count + 1) * sizeof *s->simulations);
     for (size_t i = 0; i < s->count; i++)
-        if (s->records[i].kind == RP_REC_SIMULATION)
+        if (s->records[i].kind == RP_REC_SIMULATION && s->records[i].u.simulation.replayed_waves)
             s->simulations[s->simulation_count++] = &s->records[i].u.simulation;
     qsort(s->simulations, s->simulation_count, sizeof *s->simulations, by_dispatch);
 }

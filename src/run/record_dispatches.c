@@ -460,15 +460,25 @@ static int put_value(struct rp_dispatch_rows *rows, uint32_t name_id, int64_t ag
     return rc < 0 ? rc : rp_store_put_counter_value(rows->writer, (int64_t)at + 1, value, err);
 }
 
+static int64_t whole_ns(double ns)
+{
+    return ns < 0x1p62 ? (int64_t)ns : INT64_MAX / 2; /* more than a century */
+}
+
 static int put_simulation(const struct rp_dispatch_rows *rows,
                           const struct rp_rec_simulation *record, int64_t row_id,
                           struct rp_err *err)
 {
-    const struct rp_row_simulation row = {.id = row_id,
-                                          .waves = (int64_t)record->waves,
-                                          .replayed_waves = (int64_t)record->replayed_waves,
-                                          .error_share = record->error_share,
-                                          .fast_clock_waves = (int64_t)record->fast_clock_waves};
+    const bool replayed = record->replayed_waves > 0;
+    const struct rp_row_simulation row = {
+        .id = row_id,
+        .waves = (int64_t)record->waves,
+        .replayed_waves = (int64_t)record->replayed_waves,
+        .error_share = record->error_share,
+        .fast_clock_waves = (int64_t)record->fast_clock_waves,
+        .shortest_ns = replayed ? -1 : whole_ns(record->between_ns[0]),
+        .longest_ns = replayed ? -1 : whole_ns(record->between_ns[1]),
+    };
 
     return rp_store_put_simulation(rows->writer, &row, err);
 }

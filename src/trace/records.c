@@ -182,6 +182,8 @@ static const char *check_simulated_time(const struct rp_rec_simulation *simulati
     for (unsigned i = 0; i < RP_SHARED_RESOURCES; i++)
         if (!(simulation->needs_ns[i] >= 0 && simulation->needs_ns[i] <= 1e300))
             return "timing simulation says what cannot be";
+    if (!simulation->replayed_waves && simulation->between_ns[0] > simulation->between_ns[1])
+        return "timing simulation says what cannot be";
     return simulation->replayed_waves > simulation->waves || simulation->waves > INT64_MAX ||
                    simulation->fast_clock_waves > simulation->waves ||
                    !(simulation->error_share >= 0 && simulation->error_share <= 1e300)

@@ -260,14 +260,18 @@ enum rp_shared_resource {
     RP_SHARED_RESOURCES,
 };
 
-/** A dispatch without one has its time from counts. */
+/** A dispatch without one, or of which nothing was replayed, has its time from counts. */
 struct rp_rec_simulation {
     uint64_t dispatch_id;
     uint64_t waves;            /**< of the dispatch */
     uint64_t replayed_waves;   /**< of these on the modelled machine */
     double error_share;        /**< estimate of the relative error of the time that the rest adds */
     uint64_t fast_clock_waves; /**< that read a clock which went on as with fast timing */
-    double needs_ns[RP_SHARED_RESOURCES]; /**< if it had each of the device's for itself */
+    union {
+        double needs_ns[RP_SHARED_RESOURCES]; /**< if it had each of the device's for itself */
+        /** Where nothing was replayed: between which times detailed timing would see it, or 0s. */
+        double between_ns[2];
+    };
 };
 
 enum { RP_REC_ARG_BYTES = 72 };
@@ -557,7 +561,8 @@ struct rp_device_table {
      * Returns what is known of the dispatch that completed @p signal (the address of its
      * amd_signal_t) with these raw times. It can be taken once.
      * @param ret_values  of the counters; NAN where one is not known
-     * @param ret_replay  but for its dispatch_id; replayed_waves 0: its time is from counts
+     * @param ret_replay  but for its dispatch_id; replayed_waves 0: its time is from counts, and
+     *                    between_ns are its bounds
      * @return false when nothing is known
      */
     bool (*take)(uint64_t signal, uint64_t start_ticks, uint64_t end_ticks, double *ret_values,

@@ -155,14 +155,17 @@ struct rp_row_dependency {
     uint32_t guid_index;
 };
 
-/** The software device timed a dispatch by simulating some of its waves (table rocm_perf_replay).
- */
+/** The software device timed a dispatch by simulating some of its waves, or says between which
+ * times it takes (table rocm_perf_replay). */
 struct rp_row_simulation {
     int64_t id; /**< of the dispatch's row */
     int64_t waves, replayed_waves;
     double error_share; /**< estimate of the relative error that the other waves add to the time */
     int64_t fast_clock_waves; /**< that read a clock which went on as with fast timing; negative:
                                    unknown, the trace is of an earlier version */
+    /** Where nothing was replayed: between which times detailed timing would see it; negative:
+     *  not known. */
+    int64_t shortest_ns, longest_ns;
     uint32_t guid_index;
 };
 

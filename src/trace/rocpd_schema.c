@@ -409,7 +409,8 @@ int rp_schema_create_own(sqlite3 *db, enum rp_table table, const char *guid, str
                                 " \"waits_for_copy\" INTEGER NOT NULL,"
                                 " \"waits_for_id\" INTEGER NOT NULL",
         [RP_TABLE_replay] = "\"waves\" INTEGER NOT NULL, \"replayed_waves\" INTEGER NOT NULL,"
-                            " \"error_share\" REAL NOT NULL, \"fast_clock_waves\" INTEGER",
+                            " \"error_share\" REAL NOT NULL, \"fast_clock_waves\" INTEGER,"
+                            " \"shortest_ns\" INTEGER, \"longest_ns\" INTEGER",
     };
     const char *name = rp_table_name(table);
     rp_autobuf sql = {0};
@@ -655,6 +656,8 @@ static const struct rp_column simulation_columns[] = {
     {.name = "replayed_waves", .kind = RP_KIND_INT, AT(simulation, replayed_waves), NEEDED},
     {.name = "error_share", .kind = RP_KIND_REAL, AT(simulation, error_share), NEEDED},
     {.name = "fast_clock_waves", .kind = RP_KIND_KNOWN, AT(simulation, fast_clock_waves)},
+    {.name = "shortest_ns", .kind = RP_KIND_KNOWN, AT(simulation, shortest_ns)},
+    {.name = "longest_ns", .kind = RP_KIND_KNOWN, AT(simulation, longest_ns)},
 };
 
 static const struct rp_column pmc_columns[] = {

@@ -47,12 +47,13 @@ static void append(struct rp_tool *tool, uint64_t dispatch_id, const double *val
     }
 }
 
-/* Then every dispatch has a row of its replay. */
-static bool is_replayed(const struct rp_device_table *device)
+/* Then every dispatch has a row of its replay, or of its bounds. */
+static bool has_rows(const struct rp_device_table *device)
 {
     uint32_t version;
+    const uint32_t timing = device->timing(&version);
 
-    return device->timing(&version) == RP_TRACE_TIMING_DETAILED;
+    return timing == RP_TRACE_TIMING_DETAILED || timing == RP_TRACE_TIMING_FAST;
 }
 
 static void record_counters(struct rp_tool *tool, const struct rp_pending *entry)
@@ -70,9 +71,9 @@ static void record_counters(struct rp_tool *tool, const struct rp_pending *entry
                                      &record.u.simulation)) {
         append(tool, dispatch_id, values, count);
         record.u.simulation.dispatch_id = dispatch_id;
-        if (record.u.simulation.replayed_waves)
+        if (record.u.simulation.replayed_waves || record.u.simulation.between_ns[1] > 0)
             rp_trace_append(&tool->trace, &record);
-    } else if (count || is_replayed(tool->device)) {
+    } else if (count || has_rows(tool->device)) {
         rp_trace_count_lost(&tool->trace); /* Memory has ended, here or in the device. */
     }
     free(values);

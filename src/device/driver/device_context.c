@@ -398,7 +398,8 @@ static int device_make(struct rp_device **ret_device)
         *ret_device = fresh;
         atexit(settle_at_exit);
         tell_wrong_values();
-        if (fresh->counted.count)
+        /* Bounds of times are far apart where executed instructions are not counted. */
+        if (fresh->counted.count || rp_timing_mode_for(&fresh->arch) == RP_TIMING_FAST)
             rp_exec_set_counts(fresh->counted.memory ? RP_COUNT_MEMORY : RP_COUNT_INSTRUCTIONS);
         rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch.product);
         return 0;

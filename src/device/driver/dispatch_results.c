@@ -141,7 +141,9 @@ void rp_counter_results_add(struct rp_counter_results *counted, const struct rp_
     const bool replayed =
         rp_dispatch_simulated(dispatch, &replay.replayed_waves, &replay.error_share);
 
-    if (!signal_va || !(counted->count || replayed))
+    const bool bounded = !replayed && rp_dispatch_between(dispatch, arch, replay.between_ns);
+
+    if (!signal_va || !(counted->count || replayed || bounded))
         return;
     if (replayed)
         rp_dispatch_needs(dispatch, arch, replay.needs_ns);

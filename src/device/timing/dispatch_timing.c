@@ -781,15 +781,23 @@ static enum rp_counting count_moved(const struct rp_dispatch *d, uint64_t *value
     return RP_COUNT_MEMORY;
 }
 
-enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
+/* Adds up executions. @return false: they were not counted */
+static bool count_executed(const struct rp_dispatch *d, uint64_t *values)
 {
-    const struct rp_dispatch_timing *t = d->observed;
     if (!d->tallies || d->state != RP_RUN_DONE)
-        return RP_COUNT_NOTHING;
+        return false;
     memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
     for (unsigned i = 0; i < RP_EXEC_WORKERS; i++)
         if (d->workers[i])
             rp_page_counters_sum(d->workers[i], values);
+    return true;
+}
+
+enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values)
+{
+    const struct rp_dispatch_timing *t = d->observed;
+    if (!count_executed(d, values))
+        return RP_COUNT_NOTHING;
     values[RP_COUNTER_SQ_WAVES] = values[RP_COUNTER_SPI_CSN_WAVE] = d->counts.waves;
     values[RP_COUNTER_SPI_VWC_CSC_WR] = d->counts.waves;
     values[RP_COUNTER_SQ_ITEMS] = 1;
@@ -799,4 +807,18 @@ enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values
     if (t && t->simulated && t->counted)
         rp_wave_counters(d->arch, &t->stats, &t->wave_sums, &t->record->shape, &d->counts, values);
     return count_moved(d, values);
+}
+
+/* ---- bounds -------------------------------------------------------------------------------- */
+
+bool rp_dispatch_between(const struct rp_dispatch *d, const struct rp_arch *arch, double ret_ns[2])
+{
+    uint64_t values[RP_DEVICE_COUNTERS], low, high;
+    if (rp_timing_mode() == RP_TIMING_OFF || d->state != RP_RUN_DONE)
+        return false;
+    const bool counted = count_executed(d, values);
+    rp_timing_bounds(arch, &d->counts, counted ? values : NULL, d->totals.groups, &low, &high);
+    ret_ns[0] = 1e3 * (double)low / arch->timestamp_mhz;
+    ret_ns[1] = 1e3 * (double)high / arch->timestamp_mhz;
+    return true;
 }

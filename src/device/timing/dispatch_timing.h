@@ -79,6 +79,13 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
  */
 enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values);
 
+/**
+ * Computes, after DONE, between which times it takes, from what it executed.
+ * @param arch  as of rp_dispatch_ticks()
+ * @return false: times are not modelled
+ */
+bool rp_dispatch_between(const struct rp_dispatch *d, const struct rp_arch *arch, double ret_ns[2]);
+
 /* A watcher of the simulation writes down what the waves of chosen compute units did. */
 
 struct rp_trace_rows_wave;

@@ -26,7 +26,13 @@ fast, detailed = (json.load(open(name + ".json")) for name in sys.argv[1:])
 assert all(fast["timing"][k] is None for k in ("error_share", "fast_clock_waves", "replayed_calls", "replayed_waves", "waves"))
 assert all(k["timing"] is None for k in fast["kernels"])
 db = sqlite3.connect("fast/trace_results.db")
-assert not db.execute("SELECT 1 FROM sqlite_master WHERE name LIKE 'rocm_perf_replay%'").fetchall()
+rows = db.execute("SELECT replayed_waves, shortest_ns, longest_ns FROM rocm_perf_replay").fetchall()
+assert all(r[0] == 0 and 0 < r[1] < r[2] for r in rows), rows
+of = lambda bounds: (bounds["calls"], round(bounds["shortest_ms"] * 1e6), round(bounds["longest_ms"] * 1e6))
+assert of(fast["timing"]["bounds"]) == (len(rows), sum(r[1] for r in rows), sum(r[2] for r in rows)), rows
+for before, after in zip(*(sorted(r["kernels"], key=lambda k: k["name"]) for r in (fast, detailed))):
+    assert before["name"] == after["name"] and "bounds" not in after
+    assert before["bounds"]["shortest_ms"] <= after["total_ms"] <= before["bounds"]["longest_ms"], (before, after)
 db = sqlite3.connect("detailed/trace_results.db")
 rows = db.execute("SELECT s.display_name, r.waves, r.replayed_waves, r.error_share, d.end - d.start"
                   " FROM rocm_perf_replay r JOIN rocpd_kernel_dispatch d ON d.id = r.id"

@@ -579,6 +579,50 @@ static void errors_of_replays_weigh_by_time(void **state)
     rp_profile_free(p);
 }
 
+/* Launches of times from counts have bounds, and no replays; of b, one launch has none. */
+static void bounds_add_up(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p;
+
+    begin_modelled(lab, "fast", "2");
+    for (int64_t i = 1; i <= 4; i++) {
+        const struct rp_row_simulation row = {
+            .id = i, .waves = 10, .shortest_ns = 100 * i, .longest_ns = 1000 * i};
+
+        put_dispatch(lab, (struct launch){i, 1, 1 + (i > 2), 1000 * i, 1000 * i + 100, 640, 64, 0});
+        if (i < 4)
+            ok(lab, rp_store_put_simulation(lab->writer, &row, &lab->err));
+    }
+    finish(lab);
+    p = compute(lab);
+    assert_int_equal(p->kernel_count, 2);
+    assert_int_equal(p->kernels[0].replayed.bounded_calls, 2);
+    assert_int_equal(p->kernels[0].replayed.calls, 0);
+    assert_true(p->kernels[0].replayed.shortest_ns == 300);
+    assert_true(p->kernels[0].replayed.longest_ns == 3000);
+    assert_int_equal(p->kernels[1].replayed.bounded_calls, 1);
+    assert_int_equal(p->replayed.bounded_calls, 3);
+    assert_true(p->replayed.shortest_ns == 600 && p->replayed.longest_ns == 6000);
+    rp_profile_free(p);
+}
+
+static void bounds_in_the_wrong_order_are_refused(void **state)
+{
+    struct lab *lab = *state;
+    const struct rp_row_simulation row = {
+        .id = 1, .waves = 10, .shortest_ns = 1001, .longest_ns = 1000};
+    struct rp_profile *p = NULL;
+
+    begin_modelled(lab, "fast", "2");
+    put_dispatch(lab, (struct launch){1, 1, 1, 1000, 1100, 640, 64, 0});
+    ok(lab, rp_store_put_simulation(lab->writer, &row, &lab->err));
+    finish(lab);
+    assert_int_equal(rp_profile_compute(lab->stores, 1, NULL, 0, &p, &lab->err),
+                     -(int)RP_BAD_INPUT);
+    assert_null(p);
+}
+
 /* What waves read of the clock is known only if every launch of a kernel says it. */
 static void clocks_of_replays_add_up(void **state)
 {
@@ -1165,6 +1209,8 @@ int main(void)
         LAB_TEST(refuses_times_that_add_up_to_nonsense),
         LAB_TEST(errors_of_replays_weigh_by_time),
         LAB_TEST(clocks_of_replays_add_up),
+        LAB_TEST(bounds_add_up),
+        LAB_TEST(bounds_in_the_wrong_order_are_refused),
         LAB_TEST(tells_what_overlaps),
         LAB_TEST(measured_times_overlap_without_a_word),
         LAB_TEST(origins_of_traces),

@@ -123,6 +123,14 @@ void rp_dispatch_needs(const struct rp_dispatch *d, const struct rp_arch *arch,
     (void)d, (void)arch, (void)ret_ns;
 }
 
+bool rp_dispatch_between(const struct rp_dispatch *d, const struct rp_arch *arch, double ret_ns[2])
+{
+    (void)d, (void)arch;
+    ret_ns[0] = fake_exec.between_ns[0];
+    ret_ns[1] = fake_exec.between_ns[1];
+    return ret_ns[1] > 0;
+}
+
 void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
                                const struct rp_threads_request *wish, rp_threads_tell tell)
 {

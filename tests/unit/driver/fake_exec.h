@@ -15,6 +15,7 @@ struct fake_exec {
     bool waits;              /**< what rp_dispatch_waits says */
     int64_t busy_ns;         /**< what rp_dispatch_busy_ns says */
     struct rp_counts counts; /**< of every dispatch */
+    double between_ns[2];    /**< its bounds; 0: it has none */
     struct rp_fault fault;   /**< kind other than NONE: the last run faults */
     struct rp_launch launch; /**< the last one */
     unsigned launched, freed;

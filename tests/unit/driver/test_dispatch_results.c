@@ -180,6 +180,32 @@ static void long_names_are_cut(void **state)
     assert_string_equal(name, "_Z4va");
 }
 
+/* Without counters and without a replay, bounds alone are a result; without bounds there is none.
+ */
+static void bounds_are_results(void **state)
+{
+    struct rp_counter_results counted;
+    struct rp_rec_simulation replay = {0};
+    const struct rp_arch *arch = rp_arch_find("gfx942");
+    const struct rp_launch launch = {0};
+    struct rp_dispatch *d = rp_dispatch_new(NULL, arch, &launch);
+
+    (void)state;
+    assert_non_null(d);
+    rp_counter_results_init(&counted, NULL);
+    rp_counter_results_add(&counted, arch, d, 0x1000, 500, 600);
+    assert_false(rp_counter_results_take(&counted, 0x1000, 500, 600, NULL, &replay));
+    fake_exec.between_ns[0] = 950;
+    fake_exec.between_ns[1] = 7500;
+    rp_counter_results_add(&counted, arch, d, 0x1000, 500, 600);
+    assert_true(rp_counter_results_take(&counted, 0x1000, 500, 600, NULL, &replay));
+    assert_int_equal(replay.replayed_waves, 0);
+    assert_true(replay.between_ns[0] == 950 && replay.between_ns[1] == 7500);
+    fake_exec.between_ns[1] = 0;
+    rp_dispatch_free(d);
+    rp_counter_results_release(&counted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +215,7 @@ int main(void)
         cmocka_unit_test(names),
         cmocka_unit_test(damaged_images),
         cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(bounds_are_results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

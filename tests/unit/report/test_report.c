@@ -126,7 +126,8 @@ static void json_names_the_model_of_time(void **state)
     struct rp_kernel_summary kernels[2] = {profile.kernels[0], profile.kernels[1]};
     static const char *const wanted[] = {
         "null",
-        "{\"error_share\":null,\"fast_clock_waves\":null,\"model\":\"fast\","
+        "{\"bounds\":{\"calls\":3,\"longest_ms\":4.5,\"shortest_ms\":0.25},"
+        "\"error_share\":null,\"fast_clock_waves\":null,\"model\":\"fast\","
         "\"overlapped\":{\"dispatches\":0,\"ns\":0},\"replayed_calls\":null,"
         "\"replayed_waves\":null,\"version\":3,\"waves\":null}",
         "{\"error_share\":0.125,\"fast_clock_waves\":9,\"model\":\"detailed\","
@@ -147,7 +148,15 @@ static void json_names_the_model_of_time(void **state)
         profile.timing_model = i == 2 ? "detailed" : i ? "fast" : NULL;
         if (i == 2)
             profile.replayed = kernels[0].replayed =
-                (struct rp_simulated_timing){3, 40, 20, 0.125, true, 9};
+                (struct rp_simulated_timing){.calls = 3,
+                                             .waves = 40,
+                                             .replayed_waves = 20,
+                                             .error_share = 0.125,
+                                             .fast_clocks_known = true,
+                                             .fast_clock_waves = 9};
+        if (i == 1)
+            profile.replayed = kernels[0].replayed = (struct rp_simulated_timing){
+                .bounded_calls = 3, .shortest_ns = 250000, .longest_ns = 4500000};
         if (i == 2)
             profile.overlapped = (struct rp_overlapped){4, 1500000};
         assert_int_equal(rp_report_profile_json(&report, &buf, &err), 0);
@@ -155,6 +164,11 @@ static void json_names_the_model_of_time(void **state)
         text =
             json_dumps(at(root, "timing", NULL), JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
         assert_string_equal(text, wanted[i]);
+        free(text);
+        text = json_dumps(json_object_get(json_array_get(at(root, "kernels", NULL), 0), "bounds"),
+                          JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+        assert_true(i == 1 ? !strcmp(text, "{\"calls\":3,\"longest_ms\":4.5,\"shortest_ms\":0.25}")
+                           : !text);
         free(text);
         text = json_dumps(json_object_get(json_array_get(at(root, "kernels", NULL), 0), "timing"),
                           JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
@@ -171,6 +185,8 @@ static void json_names_the_model_of_time(void **state)
                                                     : "modelled time (software device), not");
         if (i == 2) {
             assert_contains(rp_buf_text(&buf), "9 of 40 waves read fast timing's clock");
+            if (i == 1)
+                assert_contains(rp_buf_text(&buf), "Bounds        between 250");
             assert_contains(rp_buf_text(&buf),
                             "4 launches overlap for 1.500 ms: they share the device");
             assert_contains(rp_buf_text(&buf), "all dispatches; host time is not modelled\n");

@@ -603,8 +603,9 @@ static int take_replay(void *ctx, const void *row, struct rp_err *err)
 
     (void)err;
     assert_true(strlen(text) < 400);
-    sprintf(text + strlen(text), "%d:%d/%d,%g,%d ", (int)r->id, (int)r->replayed_waves,
-            (int)r->waves, r->error_share, (int)r->fast_clock_waves);
+    sprintf(text + strlen(text), "%d:%d/%d,%g,%d,%d-%d ", (int)r->id, (int)r->replayed_waves,
+            (int)r->waves, r->error_share, (int)r->fast_clock_waves, (int)r->shortest_ns,
+            (int)r->longest_ns);
     return 0;
 }
 
@@ -623,7 +624,7 @@ static void modelled_times_say_what_they_are_from(void **state)
                                    .error_share = 0.25,
                                    .fast_clock_waves = 7};
     add(&image, RP_REC_SIMULATION)->u.simulation =
-        (struct rp_rec_simulation){.dispatch_id = 1, .waves = 6, .replayed_waves = 6};
+        (struct rp_rec_simulation){.dispatch_id = 1, .waves = 6, .between_ns = {950, 7500}};
     add(&image, RP_REC_SIMULATION)->u.simulation =
         (struct rp_rec_simulation){.dispatch_id = 9, .waves = 6, .replayed_waves = 6}; /* lost */
     image.header.flags |= RP_TRACE_SOFTWARE;
@@ -641,7 +642,7 @@ static void modelled_times_say_what_they_are_from(void **state)
         assert_string_equal(rp_store_metadata(store, "rocm_perf_timing_version"), "4");
         *got = 0;
         assert_int_equal(rp_store_each_simulation(store, take_replay, got, NULL), 0);
-        assert_string_equal(got, "1:6/6,0,0 2:3/10,0.25,7 ");
+        assert_string_equal(got, "1:0/6,0,0,950-7500 2:3/10,0.25,7,-1--1 ");
     }
 }
 
