@@ -31,8 +31,10 @@ enum rp_asked {
     RP_ASKED_L1_ACCESSES,
     RP_ASKED_SCALAR_HITS,
     RP_ASKED_SCALAR_MISSES,
+    RP_ASKED_SCALAR_DUPLICATES,
     RP_ASKED_INSTRUCTION_HITS,
     RP_ASKED_INSTRUCTION_MISSES,
+    RP_ASKED_INSTRUCTION_DUPLICATES,
     RP_ASKED_ATOMICS,
     RP_ASKED_RETURNING_ATOMICS,
     RP_ASKED_L2_READS,
@@ -195,19 +197,31 @@ static void learn_possible(const struct rp_kernel_summary *s, const struct rp_ag
     learn(k, RP_FEATURE_WAVES_POSSIBLE, today > 0, slots / (today > 0 ? today : 1));
 }
 
+/* A workgroup takes whole waves. Returns 0 when the launch is not known. */
+static double waves_of_grid(const struct rp_kernel_summary *s, uint32_t wave)
+{
+    double workgroups = 1, items = 1;
+
+    for (size_t i = 0; i < 3; i++) {
+        if (s->block[i] == 0 || wave == 0)
+            return 0;
+        workgroups *= ceil((double)s->grid[i] / s->block[i]);
+        items *= s->block[i];
+    }
+    return workgroups * ceil(items / wave);
+}
+
 static void learn_launch(const struct rp_kernel_summary *s, const struct rp_agent_summary *agent,
                          struct rp_bottleneck_kernel *k)
 {
-    double items = (double)s->grid[0] * (double)s->grid[1] * (double)s->grid[2];
     double simds = (double)agent->compute_units * agent->simds_per_cu;
     uint32_t wave = s->occupancy.wave_size ? s->occupancy.wave_size : agent->wave_size;
+    double waves = waves_of_grid(s, wave);
 
     k->residency.max_waves_per_simd = agent->max_waves_per_simd;
     learn(k, RP_FEATURE_OCCUPANCY_LIMIT, s->occupancy.known, s->occupancy.theoretical);
-    learn(k, RP_FEATURE_GRID_WAVES, simds > 0 && wave > 0 && items > 0,
-          items / (wave ? wave : 1) / (simds > 0 ? simds : 1));
-    k->launched_waves = (struct rp_quantity){.known = wave > 0 && items > 0,
-                                             .value = ceil(items / (wave ? wave : 1))};
+    learn(k, RP_FEATURE_GRID_WAVES, simds > 0 && waves > 0, waves / (simds > 0 ? simds : 1));
+    k->launched_waves = (struct rp_quantity){.known = waves > 0, .value = waves};
     k->simds = simds;
     k->hbm_peak_gbps = agent->arch ? agent->arch->hbm_peak_gbps : 0;
     k->residency.theoretical = k->features.of[RP_FEATURE_OCCUPANCY_LIMIT];
@@ -372,8 +386,10 @@ static const char *const asked[RP_ASKED_COUNT] = {
     [RP_ASKED_L1_ACCESSES] = "TCP_TOTAL_CACHE_ACCESSES_sum",
     [RP_ASKED_SCALAR_HITS] = "SQC_DCACHE_HITS",
     [RP_ASKED_SCALAR_MISSES] = "SQC_DCACHE_MISSES",
+    [RP_ASKED_SCALAR_DUPLICATES] = "SQC_DCACHE_MISSES_DUPLICATE",
     [RP_ASKED_INSTRUCTION_HITS] = "SQC_ICACHE_HITS",
     [RP_ASKED_INSTRUCTION_MISSES] = "SQC_ICACHE_MISSES",
+    [RP_ASKED_INSTRUCTION_DUPLICATES] = "SQC_ICACHE_MISSES_DUPLICATE",
     [RP_ASKED_ATOMICS] = "TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum",
     [RP_ASKED_RETURNING_ATOMICS] = "TCP_TCC_ATOMIC_WITH_RET_REQ_sum",
     [RP_ASKED_L2_READS] = "TCP_TCC_READ_REQ_sum",
@@ -391,15 +407,17 @@ size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roof
         {RP_ASKED_WAVE_CYCLES, 0},
         {RP_ASKED_BUSY_CU_CYCLES, 0},
         {RP_ASKED_WAIT_ANY, 0},
-        {RP_ASKED_THREAD_CYCLES, 1},
-        {RP_ASKED_ACTIVE_VALU, 1},
+        {RP_ASKED_THREAD_CYCLES, 0},
+        {RP_ASKED_ACTIVE_VALU, 0},
         {RP_ASKED_MFMA_BUSY, 0},
         {RP_ASKED_VMEM, 1},
         {RP_ASKED_L1_ACCESSES, 1},
         {RP_ASKED_SCALAR_HITS, 2},
         {RP_ASKED_SCALAR_MISSES, 2},
+        {RP_ASKED_SCALAR_DUPLICATES, 2},
         {RP_ASKED_INSTRUCTION_HITS, 2},
         {RP_ASKED_INSTRUCTION_MISSES, 2},
+        {RP_ASKED_INSTRUCTION_DUPLICATES, 2},
     };
     const struct rp_arch *arch = rp_arch_find(gfx);
     size_t count = sizeof needs / sizeof needs[0];
@@ -461,28 +479,30 @@ static struct rp_quantity ratio(struct rp_quantity part, struct rp_quantity whol
     return q;
 }
 
-/* Holds the accesses that a vector memory instruction needs at least, by the widths in its text,
- * against those that there were, and the bytes that were asked for against those that HBM moved. An
- * access is of 64 bytes, as rocprof-compute has it. */
+/* Holds the look-ups that vector memory instructions need at least, by the widths in their names,
+ * against those that there were, and the bytes that were asked for against those that HBM moved.
+ * The vector L1 looks up 16 lanes of up to 4 bytes at once, or 4 of wider ones: a real vecCopy of
+ * doubles has 16.0 look-ups an instruction on MI100 to MI300X. */
 static void learn_bytes(const struct rp_quantity *of, struct rp_bottleneck_kernel *k)
 {
     static const enum rp_wave_part parts[] = {RP_WAVE_PART_LOAD, RP_WAVE_PART_STORE,
                                               RP_WAVE_PART_ATOMIC, RP_WAVE_PART_SCRATCH};
     const struct rp_quantity *lines = &k->features.of[RP_FEATURE_L1_LINES];
-    double bytes = 0, executed = 0, wanted;
+    double bytes = 0, executed = 0, needed = 0;
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         bytes += k->waves.of[parts[i]].bytes;
         executed += k->waves.of[parts[i]].executed;
+        needed += k->waves.of[parts[i]].lookups;
     }
     if (executed <= 0 || !lines->known)
         return;
-    wanted = bytes / executed;
+    needed /= executed;
     learn(k, RP_FEATURE_COALESCING, lines->value > 0,
-          lines->value * 64 > wanted ? wanted / (lines->value * 64) : 1);
-    wanted *= of[RP_ASKED_VMEM].value;
+          lines->value > needed ? needed / lines->value : 1);
+    bytes *= of[RP_ASKED_VMEM].value / executed;
     learn(k, RP_FEATURE_USED_BYTES, k->hbm_bytes.known && k->hbm_bytes.value > 0,
-          wanted < k->hbm_bytes.value ? wanted / k->hbm_bytes.value : 1);
+          bytes < k->hbm_bytes.value ? bytes / k->hbm_bytes.value : 1);
 }
 
 static void learn_atomics(const struct rp_quantity *of, struct rp_bottleneck_kernel *k)
@@ -496,12 +516,26 @@ static void learn_atomics(const struct rp_quantity *of, struct rp_bottleneck_ker
           atomics / (all > 0 ? all : 1));
 }
 
+/* An access to a line that is on its way waits as well. Not every source has counted those. */
 static void learn_misses(struct rp_bottleneck_kernel *k, enum rp_feature feature,
-                         struct rp_quantity hits, struct rp_quantity misses)
+                         struct rp_quantity hits, struct rp_quantity misses,
+                         struct rp_quantity duplicates)
 {
-    double all = hits.value + misses.value;
+    double missed = misses.value + (duplicates.known ? duplicates.value : 0);
+    double all = hits.value + missed;
 
-    learn(k, feature, hits.known && misses.known && all > 0, misses.value / (all > 0 ? all : 1));
+    learn(k, feature, hits.known && misses.known && all > 0, missed / (all > 0 ? all : 1));
+}
+
+/* Lanes without a work-item diverge from nothing. */
+static void learn_lanes(struct rp_bottleneck_kernel *k)
+{
+    const struct rp_quantity *lanes = &k->features.of[RP_FEATURE_LANES];
+    const struct rp_quantity *filled = &k->features.of[RP_FEATURE_WORKGROUP_LANES];
+    double most = filled->known && filled->value > 0 ? filled->value : 1;
+
+    learn(k, RP_FEATURE_LANES_OF_WORKGROUP, lanes->known,
+          lanes->value < most ? lanes->value / most : 1);
 }
 
 static void features_of_counters(const struct rp_asked_sums *sums,
@@ -527,20 +561,23 @@ static void features_of_counters(const struct rp_asked_sums *sums,
     /* A wave has 64 lanes: real copies give 64.0 on gfx90a, gfx942 and gfx950. */
     q = ratio(of[RP_ASKED_THREAD_CYCLES], of[RP_ASKED_ACTIVE_VALU], 64);
     learn(k, RP_FEATURE_LANES, q.known, q.value / 64);
+    learn_lanes(k);
     q = ratio(of[RP_ASKED_LDS_CONFLICT], of[RP_ASKED_LDS_ACTIVE], 1);
     learn(k, RP_FEATURE_LDS_CONFLICTS, q.known, q.value);
-    /* VALU quad-cycles are added up over the SIMDs, as busy cycles are over CUs. */
-    q = ratio(of[RP_ASKED_ACTIVE_VALU], of[RP_ASKED_BUSY_CU_CYCLES], 1);
-    learn(k, RP_FEATURE_VALU_BUSY, q.known, q.value);
+    /* VALU quad-cycles are added up over the SIMDs, as busy cycles are over CUs. A real Philox
+     * kernel on MI300X has 1.24 of them. */
+    q = ratio(of[RP_ASKED_ACTIVE_VALU], of[RP_ASKED_BUSY_CU_CYCLES], 1.5);
+    learn(k, RP_FEATURE_VALU_BUSY, q.known, q.value < 1 ? q.value : 1);
     q = ratio(of[RP_ASKED_MFMA_BUSY], of[RP_ASKED_BUSY_CU_CYCLES], 4);
     learn(k, RP_FEATURE_MFMA_BUSY, q.known, q.value / 4);
     q = ratio(of[RP_ASKED_L1_ACCESSES], of[RP_ASKED_VMEM], 64 * 16);
     learn(k, RP_FEATURE_L1_LINES, q.known, q.value);
     learn_bytes(of, k);
     learn_atomics(of, k);
-    learn_misses(k, RP_FEATURE_SCALAR_MISSES, of[RP_ASKED_SCALAR_HITS], of[RP_ASKED_SCALAR_MISSES]);
+    learn_misses(k, RP_FEATURE_SCALAR_MISSES, of[RP_ASKED_SCALAR_HITS], of[RP_ASKED_SCALAR_MISSES],
+                 of[RP_ASKED_SCALAR_DUPLICATES]);
     learn_misses(k, RP_FEATURE_INSTRUCTION_MISSES, of[RP_ASKED_INSTRUCTION_HITS],
-                 of[RP_ASKED_INSTRUCTION_MISSES]);
+                 of[RP_ASKED_INSTRUCTION_MISSES], of[RP_ASKED_INSTRUCTION_DUPLICATES]);
 }
 
 /* --- thread traces ------------------------------------------------------------------------- */
@@ -808,22 +845,13 @@ static void set_headroom(struct rp_bottleneck_kernel *k, double part, const char
     k->assumption = assumption;
 }
 
-/* Returns what is left of a unit's rate, up to the rate that well-tuned programs reach. */
-static double below_ceiling(const struct rp_bottleneck_kernel *k)
-{
-    const struct rp_condition *first = &k->finding.rule->when[0];
-    const double reachable = 0.7;
-
-    return 1 - k->features.of[first->feature].value / reachable;
-}
-
 static void find_headroom(struct rp_bottleneck_kernel *k)
 {
     const struct rp_quantity *f = k->features.of;
     const struct rp_finding *finding = &k->finding;
 
     if (finding->rule && finding->rule->gain == RP_GAIN_LESS_WORK)
-        set_headroom(k, below_ceiling(k),
+        set_headroom(k, 1 - rp_limit_nearness(finding->rule, &k->features),
                      "the same work, with the unit that limits it at the rate that well-tuned "
                      "programs reach");
     else if (finding->gain.known)
@@ -953,6 +981,16 @@ static double path_share(const struct rp_dag_result *dag, enum rp_dag_part part)
 
 /* A kernel that is started often and ends before the next launch would have arrived takes most of
  * its time to start and to end. */
+/* Returns the part of a launch that it takes to start and end any kernel: 2.2 us is what a kernel
+ * without work takes between two others (tests/programs/planted/string_step_launches). */
+static double start_share(const struct rp_bottleneck_kernel *k)
+{
+    const double start_ns = 2200;
+    double share = start_ns / k->features.of[RP_FEATURE_DURATION_NS].value;
+
+    return share < 1 ? share : 1;
+}
+
 static bool is_short(const struct rp_bottleneck_kernel *k)
 {
     enum { SHORT_NS = 6000, OFTEN = 20 };
@@ -966,8 +1004,31 @@ static double short_kernels(const struct rp_bottlenecks *b)
     double sum = 0;
 
     for (size_t i = 0; i < b->kernel_count; i++)
-        sum += is_short(&b->kernels[i]) ? b->kernels[i].weight.value : 0;
+        sum +=
+            is_short(&b->kernels[i]) ? b->kernels[i].weight.value * start_share(&b->kernels[i]) : 0;
     return sum;
+}
+
+static double gain_of_program(const struct rp_bottleneck_kernel *k)
+{
+    return k->finding.program_gain.known ? k->finding.program_gain.middle : 1;
+}
+
+/* The kernel that takes most limits the program, unless there is clearly more to gain elsewhere. */
+static size_t kernel_of_program(const struct rp_bottlenecks *b)
+{
+    const double clearly = 1.05;
+    size_t found = 0;
+
+    for (size_t i = 1; i < b->kernel_count; i++)
+        if (b->kernels[i].weight.known &&
+            (!b->kernels[found].weight.known ||
+             b->kernels[i].weight.value > b->kernels[found].weight.value))
+            found = i;
+    for (size_t i = 0; i < b->kernel_count; i++)
+        if (gain_of_program(&b->kernels[i]) > clearly * gain_of_program(&b->kernels[found]))
+            found = i;
+    return found;
 }
 
 /* Chooses the largest part of the end-to-end time that is none of a kernel's own. */
@@ -984,15 +1045,16 @@ static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks
              : 0,
          0.5, 0.75},
         {RP_CAUSE_COMMUNICATION, dag ? path_share(dag, RP_DAG_PART_COLLECTIVE) : 0, 0.4, 0.75},
-        {RP_CAUSE_LAUNCH, short_kernels(b) + (dag ? path_share(dag, RP_DAG_PART_LAUNCH) : 0), 0.5,
+        {RP_CAUSE_LAUNCH, dag ? short_kernels(b) + path_share(dag, RP_DAG_PART_LAUNCH) : 0, 0.5,
          0.94},
     };
     double most = 0;
 
     b->program_is_kernel = b->kernel_count > 0;
     if (b->kernel_count > 0) {
-        b->program = b->kernels[0].finding;
-        b->program_share = b->kernels[0].weight;
+        b->program_kernel = kernel_of_program(b);
+        b->program = b->kernels[b->program_kernel].finding;
+        b->program_share = b->kernels[b->program_kernel].weight;
     }
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i].share < parts[i].least || parts[i].share <= most)

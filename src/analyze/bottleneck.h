@@ -86,7 +86,8 @@ struct rp_bottlenecks {
      * cause of the first kernel, whose line and gain it then has, too. */
     struct rp_finding program;
     struct rp_quantity program_share;     /**< part of the total that the program's cause takes */
-    bool program_is_kernel;               /**< the cause is that of kernels[0] */
+    bool program_is_kernel;               /**< the cause is that of a kernel */
+    size_t program_kernel;                /**< index of that one */
     struct rp_bottleneck_kernel *kernels; /**< by priority (unknown: weight), weight, time, name */
     size_t kernel_count;
 };
@@ -115,7 +116,5 @@ size_t rp_bottleneck_needs(const char *gfx, unsigned first_group, struct rp_roof
 int rp_bottlenecks_find(const struct rp_bottleneck_inputs *inputs, struct rp_bottlenecks *ret,
                         struct rp_err *err);
 void rp_bottlenecks_free(struct rp_bottlenecks *bottlenecks);
-
-/* This section finds where the sources name a kernel, without looking at every name. */
 
 #endif

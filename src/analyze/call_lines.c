@@ -263,16 +263,48 @@ static int add_by_rank(const struct weights *from, const uint32_t *ranks, size_t
     return 0;
 }
 
+/* Finds the line of each rank with most weight at once. The first of equal ones stays. */
+static int heaviest_by_rank(const struct weights *w, struct rp_profile *profile, uint32_t **ret,
+                            struct rp_err *err)
+{
+    size_t ranks = 0;
+    rp_autofree uint64_t *most = NULL;
+    rp_autofree uint32_t *lines = NULL;
+
+    for (size_t i = 0; i < profile->kernel_count; i++)
+        if (profile->kernels[i].rank >= ranks)
+            ranks = (size_t)profile->kernels[i].rank + 1;
+    most = calloc(ranks + 1, sizeof *most);
+    lines = malloc((ranks + 1) * sizeof *lines);
+    if (!most || !lines)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < ranks; i++)
+        lines[i] = RP_NO_NUMBER;
+    for (uint32_t i = 0; i < w->keys.count; i++) {
+        const uint64_t rank = w->keys.keys[i] >> 32;
+
+        if (rank >= ranks || w->of.items[i] <= most[rank])
+            continue;
+        most[rank] = w->of.items[i];
+        lines[rank] = (uint32_t)w->keys.keys[i];
+    }
+    *ret = rp_steal(lines);
+    return 0;
+}
+
 int rp_call_lines_put(struct rp_call_lines *lines, const uint32_t *ranks, size_t count,
                       struct rp_profile *profile, struct rp_err *err)
 {
     rp_cleanup(free_weights) struct weights by_rank = {0};
+    rp_autofree uint32_t *of_rank = NULL;
     int rc = add_by_rank(&lines->launches, ranks, count, &by_rank, err);
 
+    if (rc == 0)
+        rc = heaviest_by_rank(&by_rank, profile, &of_rank, err);
     for (size_t i = 0; rc == 0 && by_rank.keys.count && i < profile->kernel_count; i++) {
         struct rp_kernel_summary *kernel = &profile->kernels[i];
 
-        kernel->launch_order = heaviest(&by_rank, kernel->rank);
+        kernel->launch_order = of_rank[kernel->rank];
         rc = keep(profile, lines, kernel->launch_order, &kernel->launch_line, err);
     }
     if (rc == 0)

@@ -141,7 +141,8 @@ static double needed_by_others(const struct rp_features *f, enum rp_cause cause)
         {RP_FEATURE_MFMA_BUSY, reachable_pipeline, cause == RP_CAUSE_MFMA},
         {RP_FEATURE_VALU_BUSY, reachable_pipeline,
          cause == RP_CAUSE_VALU || cause == RP_CAUSE_TRANSCENDENTAL ||
-             cause == RP_CAUSE_DIVERGENCE || cause == RP_CAUSE_ATOMICS},
+             cause == RP_CAUSE_DIVERGENCE || cause == RP_CAUSE_ATOMICS ||
+             cause == RP_CAUSE_OCCUPANCY},
     };
     /* More workgroups use more CUs, each of which has its own units. */
     size_t count = cause == RP_CAUSE_SMALL_GRID ? 1 : sizeof units / sizeof units[0];
@@ -153,17 +154,29 @@ static double needed_by_others(const struct rp_features *f, enum rp_cause cause)
     return most;
 }
 
+/* Waves wait at barriers for those that something else holds up, so that such waits go with it. */
+static double without(const struct rp_features *f, enum rp_feature part, double gone)
+{
+    double barrier = part == RP_FEATURE_TIME_BARRIER ? 0 : value_or(f, RP_FEATURE_TIME_BARRIER, 0);
+
+    return 1 - gone * smaller(value_or(f, part, 0) / larger(1 - barrier, 0.01), 1);
+}
+
 /* Without the bytes of lines that nobody asked for, HBM needs less. Bytes that are asked for more
  * often than they are moved say nothing of that. Then caches serve the rest of the lines where HBM
  * is busy anyway, and elsewhere the accesses must do. */
 static double left_of_bytes(const struct rp_features *f)
 {
     double used = value_or(f, RP_FEATURE_USED_BYTES, 1), hbm = value_or(f, RP_FEATURE_HBM_SHARE, 0);
-    double by_accesses = larger(value_or(f, RP_FEATURE_COALESCING, 0.25), 0.25);
+    double by_lines = 16 / larger(value_or(f, RP_FEATURE_L1_LINES, 16), 16);
+    double by_accesses = larger(value_or(f, RP_FEATURE_COALESCING, by_lines), 0.25);
     bool served = f->of[RP_FEATURE_USED_BYTES].known && hbm >= 0.6;
     double moved = used < 1 ? used : served ? 1 : by_accesses;
 
-    return hbm * moved / reachable_bandwidth;
+    double others = f->of[RP_FEATURE_TIME_GLOBAL].known ? without(f, RP_FEATURE_TIME_GLOBAL, 1)
+                                                        : 1 - value_or(f, RP_FEATURE_WAIT, 1);
+
+    return larger(hbm * moved / reachable_bandwidth, others);
 }
 
 /* With more waves, latency is hidden in proportion, until HBM is full. */
@@ -178,19 +191,22 @@ static double left_of_grid(const struct rp_features *f)
     return value_or(f, RP_FEATURE_GRID_WAVES, 1) / 2;
 }
 
-/* Waves wait at barriers for those that something else holds up, so that such waits go with it. */
-static double without(const struct rp_features *f, enum rp_feature part, double gone)
+/* Waves that wait at a barrier for one that waits for memory wait for memory. */
+static double left_of_barriers(const struct rp_features *f)
 {
-    double barrier = part == RP_FEATURE_TIME_BARRIER ? 0 : value_or(f, RP_FEATURE_TIME_BARRIER, 0);
+    double barrier = value_or(f, RP_FEATURE_TIME_BARRIER, 0);
+    double others = value_or(f, RP_FEATURE_TIME_GLOBAL, 0) + value_or(f, RP_FEATURE_TIME_LDS, 0) +
+                    value_or(f, RP_FEATURE_TIME_SCRATCH, 0) +
+                    value_or(f, RP_FEATURE_TIME_SCALAR, 0);
 
-    return 1 - gone * smaller(value_or(f, part, 0) / larger(1 - barrier, 0.01), 1);
+    return 1 - barrier * (1 - smaller(others / larger(1 - barrier, 0.01), 1));
 }
 
 /* Computes the part of the time that is left once the cause is gone, before other units limit. */
 static double left_of(enum rp_gain gain, const struct rp_features *f)
 {
     double conflicts = value_or(f, RP_FEATURE_LDS_CONFLICTS, 0);
-    double idle = 1 - value_or(f, RP_FEATURE_LANES, 1);
+    double idle = 1 - value_or(f, RP_FEATURE_LANES_OF_WORKGROUP, 1);
 
     switch (gain) {
     case RP_GAIN_CONFLICTS:
@@ -203,9 +219,10 @@ static double left_of(enum rp_gain gain, const struct rp_features *f)
     case RP_GAIN_ATOMIC: /* What combines values first takes some of their time. */
         return without(f, RP_FEATURE_TIME_ATOMIC, 0.9) * value_or(f, RP_FEATURE_TRACED_SHARE, 1);
     case RP_GAIN_BARRIER:
-        return without(f, RP_FEATURE_TIME_BARRIER, 1);
+        return left_of_barriers(f);
     case RP_GAIN_LANES: /* No order of the work fills all lanes. */
-        return without(f, RP_FEATURE_TIME_VALU, 0.85 * idle);
+        return f->of[RP_FEATURE_TIME_VALU].known ? without(f, RP_FEATURE_TIME_VALU, 0.85 * idle)
+                                                 : without(f, RP_FEATURE_VALU_BUSY, 0.85 * idle);
     case RP_GAIN_GRID:
         return left_of_grid(f);
     case RP_GAIN_WAVES:
@@ -219,7 +236,11 @@ static double left_of(enum rp_gain gain, const struct rp_features *f)
     case RP_GAIN_LESS_WORK: /* A textbook fix does less than half of the work. */
         return 0.45;
     default: /* The loads of a wave overlap up to HBM's rate, or fourfold. */
-        return 0.25;
+        return larger(0.25, f->of[RP_FEATURE_TIME_GLOBAL].known
+                                ? 1 - value_or(f, RP_FEATURE_TIME_GLOBAL, 0) -
+                                      value_or(f, RP_FEATURE_TIME_SCALAR, 0) -
+                                      value_or(f, RP_FEATURE_TIME_BARRIER, 0)
+                                : 1 - value_or(f, RP_FEATURE_WAIT, 1));
     }
 }
 
@@ -257,13 +278,14 @@ static const double least_gain = 1.15;
 
 static const struct rp_rule *worst_mistake(const struct rp_features *f)
 {
+    const bool full = value_or(f, RP_FEATURE_HBM_SHARE, 0) >= 0.6; /* Nothing waits for latency. */
     const struct rp_rule *worst = NULL;
     double most = least_gain;
 
     for (size_t i = 0; i < RULE_COUNT && rules[i].gain < RP_GAIN_LESS_WORK; i++) {
         double gain = rp_rule_fires(&rules[i], f) ? rp_rule_gain(&rules[i], f).middle : 0;
 
-        if (gain < most)
+        if (gain < most || (full && causes[rules[i].cause].label == RP_BOTTLENECK_LATENCY))
             continue;
         worst = &rules[i];
         most = gain;
@@ -273,7 +295,7 @@ static const struct rp_rule *worst_mistake(const struct rp_features *f)
 
 /* Says how near a limit is that a rule has found: 1 is the rate that well-tuned programs reach.
  * What takes time without a rate is as near as its part of the time. */
-static double nearness(const struct rp_rule *rule, const struct rp_features *f)
+double rp_limit_nearness(const struct rp_rule *rule, const struct rp_features *f)
 {
     static const struct {
         enum rp_feature feature;
@@ -304,7 +326,7 @@ static const struct rp_rule *first_limit(const struct rp_features *f)
             continue;
         if (found && (r->gain != RP_GAIN_LESS_WORK || found->gain != RP_GAIN_LESS_WORK ||
                       (found->cause == RP_CAUSE_TRANSCENDENTAL && r->cause == RP_CAUSE_VALU) ||
-                      nearness(r, f) <= nearness(found, f)))
+                      rp_limit_nearness(r, f) <= rp_limit_nearness(found, f)))
             continue;
         found = r;
     }
@@ -439,8 +461,12 @@ size_t rp_finding_others(const struct rp_features *f, const struct rp_wave_time 
         size_t at;
 
         other.gain = rp_rule_gain(&rules[i], f);
-        for (size_t k = 0; k < count; k++)
-            known |= ret[k].cause == other.cause;
+        for (size_t k = 0; k < i; k++) /* The rule of a cause that promises most counts. */
+            known |= rules[k].cause == other.cause && rp_rule_fires(&rules[k], f) &&
+                     rp_rule_gain(&rules[k], f).middle >= other.gain.middle;
+        for (size_t k = i + 1; k < RULE_COUNT && rules[k].gain < RP_GAIN_LESS_WORK; k++)
+            known |= rules[k].cause == other.cause && rp_rule_fires(&rules[k], f) &&
+                     rp_rule_gain(&rules[k], f).middle > other.gain.middle;
         if (known || other.gain.middle < least_gain)
             continue;
         find_line(waves, &other);
@@ -452,4 +478,11 @@ size_t rp_finding_others(const struct rp_features *f, const struct rp_wave_time 
         count += count < room;
     }
     return count;
+}
+
+const char *rp_finding_advice(const struct rp_finding *finding)
+{
+    if (finding->rule && finding->rule->gain == RP_GAIN_WORKGROUP)
+        return "make workgroups a multiple of the wave's lanes, so that no lane is idle";
+    return causes[finding->cause].advice;
 }

@@ -123,6 +123,14 @@ struct rp_finding {
 /** Estimates by how much a kernel becomes faster if the cause of a rule that fires goes away. */
 struct rp_factor_range rp_rule_gain(const struct rp_rule *rule, const struct rp_features *features);
 
+/**
+ * Says how near a limit is that a rule has found: 1 is the rate that well-tuned programs reach.
+ * What takes time without a rate is as near as its part of the time.
+ */
+double rp_limit_nearness(const struct rp_rule *rule, const struct rp_features *features);
+/** Says what to try; it follows "Try: ". NULL = nothing is known. */
+const char *rp_finding_advice(const struct rp_finding *finding);
+
 /** Judges a kernel. @p waves may be empty; the finding's line is its memory. */
 struct rp_finding rp_finding_judge(const struct rp_features *features,
                                    const struct rp_wave_time *waves);

@@ -33,11 +33,12 @@ static bool any_begins(const char *text, const char *const *prefixes, size_t cou
     return false;
 }
 
-/* Accesses to scratch are scratch_ with architected flat scratch (gfx940 and later), and buffer_
- * with the descriptor in s[0:3] before (LLVM, AMDGPUUsage: "Private Segment Buffer"). */
+/* Accesses to scratch are scratch_ with architected flat scratch (gfx940 and later). Before, spills
+ * are buffer_ without an address register, with the descriptor in s[0:3] (LLVM, AMDGPUUsage:
+ * "Private Segment Buffer"); kernels that make descriptors of their own address by registers. */
 static bool is_scratch(const char *isa)
 {
-    return begins(isa, "scratch_") || (begins(isa, "buffer_") && strstr(isa, " s[0:3], "));
+    return begins(isa, "scratch_") || (begins(isa, "buffer_") && strstr(isa, " off, s[0:3], "));
 }
 
 /* DS instructions that neither load nor store are atomics, or exchange registers between lanes. */
@@ -82,6 +83,8 @@ static enum rp_wave_part part_of_kind(enum rp_att_kind kind, const char *isa)
         return is_lds_atomic(isa) ? RP_WAVE_PART_LDS_ATOMIC : RP_WAVE_PART_LDS;
     case RP_ATT_BARRIER:
         return RP_WAVE_PART_BARRIER;
+    case RP_ATT_WAIT: /* Nothing shows what it waited for. */
+        return RP_WAVE_PART_WAIT;
     default:
         return RP_WAVE_PART_OTHER;
     }
@@ -100,16 +103,31 @@ static const struct {
     const char *end;
     unsigned bytes;
 } widths[] = {
-    {"_dwordx4", 16}, {"_dwordx3", 12}, {"_dwordx2", 8}, {"_dword", 4},        {"_b128", 16},
-    {"_b96", 12},     {"_b64", 8},      {"_f64", 8},     {"_x2", 8},           {"_b32", 4},
-    {"_ushort", 2},   {"_sshort", 2},   {"_short", 2},   {"_short_d16_hi", 2}, {"_short_d16", 2},
-    {"_ubyte", 1},    {"_sbyte", 1},    {"_byte", 1},    {"_u8", 1},           {"_i8", 1},
-    {"_u16", 2},      {"_i16", 2},      {"_b16", 2},     {"_b8", 1},
+    {"_dwordx4", 16}, {"_dwordx3", 12}, {"_dwordx2", 8}, {"_dword", 4}, {"_b128", 16},
+    {"_b96", 12},     {"_b64", 8},      {"_f64", 8},     {"_x2", 8},    {"_b32", 4},
+    {"_ushort", 2},   {"_sshort", 2},   {"_short", 2},   {"_ubyte", 1}, {"_sbyte", 1},
+    {"_byte", 1},     {"_u8", 1},       {"_i8", 1},      {"_u16", 2},   {"_i16", 2},
+    {"_b16", 2},      {"_b8", 1},
 };
+
+/* The half of a register that a load goes to stands behind its width: "_ubyte_d16_hi". */
+static size_t width_end(const char *isa)
+{
+    static const char *const halves[] = {"_hi", "_d16"};
+    size_t length = strcspn(isa, " \t");
+
+    for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++) {
+        size_t end = strlen(halves[i]);
+
+        if (length > end && strncmp(isa + length - end, halves[i], end) == 0)
+            length -= end;
+    }
+    return length;
+}
 
 unsigned rp_isa_bytes_per_lane(const char *isa)
 {
-    size_t length = strcspn(isa, " \t");
+    size_t length = width_end(isa);
 
     if (!begins(isa, "global_") && !begins(isa, "flat_") && !begins(isa, "buffer_") &&
         !begins(isa, "scratch_") && !begins(isa, "ds_"))
@@ -220,15 +238,12 @@ static unsigned long line_number(const struct line_cycles *l)
     return colon ? strtoul(colon + 1, NULL, 10) : 0;
 }
 
-/* Of lines that take about as long, the first in the file is named. */
-static bool preferred(const struct line_cycles *a, double a_cycles, const struct line_cycles *b,
-                      double b_cycles)
+static bool same_file(const struct line_cycles *a, const struct line_cycles *b)
 {
-    const double alike = 0.9;
+    const char *a_end = memrchr(a->line, ':', a->length), *b_end = memrchr(b->line, ':', b->length);
 
-    if (a_cycles < alike * b_cycles || b_cycles < alike * a_cycles)
-        return a_cycles > b_cycles;
-    return line_number(a) < line_number(b);
+    return a_end && b_end && a_end - a->line == b_end - b->line &&
+           memcmp(a->line, b->line, (size_t)(a_end - a->line)) == 0;
 }
 
 /* The line of an earlier dispatch stays unless this one has one with more cycles. */
@@ -246,29 +261,56 @@ static bool keep_line(const struct line_cycles *best, double cycles, struct rp_w
            copy_text(outer, length, &part->outer);
 }
 
-static bool keep_lines(struct line_cycles *lines, size_t count, struct rp_wave_time *to)
+/* Adds up neighbours of one line and part in the first of them. Returns how many are left. */
+static size_t join_lines(struct line_cycles *lines, size_t count)
 {
-    const struct line_cycles *best[RP_WAVE_PART_COUNT] = {NULL};
-    double most[RP_WAVE_PART_COUNT] = {0};
-    bool ok = true;
+    size_t kept = 0;
 
     if (count)
         qsort(lines, count, sizeof *lines, compare_line_cycles);
-    for (size_t i = 0, end; i < count; i = end) {
-        enum rp_wave_part part = lines[i].part;
-        double cycles = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept && compare_line_cycles(&lines[kept - 1], &lines[i]) == 0)
+            lines[kept - 1].cycles += lines[i].cycles;
+        else
+            lines[kept++] = lines[i];
+    return kept;
+}
 
-        for (end = i; end < count && compare_line_cycles(&lines[i], &lines[end]) == 0; end++)
-            cycles += lines[end].cycles;
-        if (lines[i].length == 0 || cycles <= 0 ||
-            (best[part] && !preferred(&lines[i], cycles, best[part], most[part])))
-            continue;
-        best[part] = &lines[i];
-        most[part] = cycles;
+/* Of lines that take about as long as the longest, the first in its file is named. */
+static const struct line_cycles *first_of_the_longest(const struct line_cycles *lines, size_t count)
+{
+    const double alike = 0.9;
+    const struct line_cycles *longest = NULL, *first;
+
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].length && lines[i].cycles > (longest ? longest->cycles : 0))
+            longest = &lines[i];
+    first = longest;
+    for (size_t i = 0; longest && i < count; i++)
+        if (lines[i].length && lines[i].cycles >= alike * longest->cycles &&
+            same_file(&lines[i], longest) && line_number(&lines[i]) < line_number(first))
+            first = &lines[i];
+    return first;
+}
+
+static bool keep_lines(const struct line_cycles *all, size_t count, struct rp_wave_time *to)
+{
+    rp_autofree struct line_cycles *lines = malloc((count + 1) * sizeof *lines);
+
+    if (!lines)
+        return false;
+    memcpy(lines, all, count * sizeof *lines);
+    count = join_lines(lines, count);
+    for (size_t i = 0, end; i < count; i = end) {
+        const struct line_cycles *best;
+
+        for (end = i; end < count && lines[end].part == lines[i].part; end++)
+            ;
+        best = first_of_the_longest(&lines[i], end - i);
+        if (best && !keep_line(best, best->cycles, &to->of[best->part]))
+            return false;
     }
-    for (size_t p = 0; ok && p < RP_WAVE_PART_COUNT; p++)
-        ok = !best[p] || keep_line(best[p], most[p], &to->of[p]);
-    return ok;
+    return true;
 }
 
 static int compare_lines_alone(const void *a, const void *b)
@@ -277,6 +319,13 @@ static int compare_lines_alone(const void *a, const void *b)
 
     l.part = r.part;
     return compare_line_cycles(&l, &r);
+}
+
+/* Compilers add the values of a wave up, or search for their lanes, before one atomic for all. */
+static bool sums_up_atomics(enum rp_wave_part part)
+{
+    return part == RP_WAVE_PART_ATOMIC || part == RP_WAVE_PART_LDS_ATOMIC ||
+           part == RP_WAVE_PART_VALU || part == RP_WAVE_PART_OTHER;
 }
 
 static bool keep_atomic_lines(struct line_cycles *lines, size_t count, struct rp_wave_time *to)
@@ -288,7 +337,7 @@ static bool keep_atomic_lines(struct line_cycles *lines, size_t count, struct rp
         bool atomic = false, more = false;
 
         for (end = i; end < count && compare_lines_alone(&lines[i], &lines[end]) == 0; end++) {
-            cycles += lines[end].cycles;
+            cycles += sums_up_atomics(lines[end].part) ? lines[end].cycles : 0;
             atomic |= lines[end].part == RP_WAVE_PART_ATOMIC ||
                       lines[end].part == RP_WAVE_PART_LDS_ATOMIC;
             more |= lines[end].part == RP_WAVE_PART_MFMA || lines[end].part == RP_WAVE_PART_BARRIER;
@@ -313,10 +362,12 @@ static bool keep_atomic_lines(struct line_cycles *lines, size_t count, struct rp
 static size_t awaited_before(const struct rp_thread_trace *t, size_t wait,
                              const struct rp_att_meaning *meaning)
 {
+    enum { FARTHEST = 2000 }; /* What is farther away has returned long before. */
     uint32_t left[RP_ATT_COUNTERS];
 
     memcpy(left, meaning->limit, sizeof left);
-    for (size_t i = wait; i-- > 0 && t->instructions[i].kernel == t->instructions[wait].kernel;) {
+    for (size_t i = wait; i-- > 0 && wait - i <= FARTHEST &&
+                          t->instructions[i].kernel == t->instructions[wait].kernel;) {
         struct rp_att_meaning before;
 
         rp_att_decode(t->instructions[i].isa, t->gfx_ip, &before);
@@ -365,6 +416,7 @@ static double add_instruction(const struct rp_att_instruction *in, enum rp_wave_
     mine->issue += in->kind == RP_ATT_WAIT ? 0 : (double)in->sums.stall_cycles;
     mine->awaited += awaited;
     mine->executed += (double)in->sums.executed;
+    mine->lookups += (rp_isa_bytes_per_lane(in->isa) <= 4 ? 4 : 16) * (double)in->sums.executed;
     mine->bytes += 64.0 * rp_isa_bytes_per_lane(in->isa) * (double)in->sums.executed;
     fetch->cycles += (double)in->sums.idle_cycles;
     to->cycles += own + awaited + (double)in->sums.idle_cycles;
@@ -403,7 +455,9 @@ static bool if_region(const struct rp_thread_trace *t, size_t at, struct region 
     if (!begins(isa, "s_and_saveexec_b64 ") || length == 0)
         return false;
     saved++;
-    for (ret->end = at + 1; ret->end < t->instruction_count; ret->end++) {
+    for (ret->end = at + 1; ret->end < t->instruction_count &&
+                            t->instructions[ret->end].kernel == t->instructions[at].kernel;
+         ret->end++) {
         static const char restore[] = "s_or_b64 exec, exec, ";
         const char *other = t->instructions[ret->end].isa;
 
@@ -468,8 +522,13 @@ static bool keep_branch(const struct rp_thread_trace *t, const struct region *re
     if (!ruled)
         return false;
     for (size_t r = 0; r < count; r++) {
+        bool done = regions[r].length == 0;
         double cycles;
 
+        for (size_t before = 0; before < r && !done; before++)
+            done = same_line(&regions[before], &regions[r]);
+        if (done)
+            continue;
         memset(ruled, 0, t->instruction_count);
         for (size_t other = 0; other < count; other++)
             for (size_t i = regions[other].first;
@@ -550,7 +609,6 @@ bool rp_wave_time_add(const struct rp_thread_trace *t, struct rp_wave_time *to)
     rp_autofree struct line_cycles *lines = NULL;
     size_t count = list_lines(t, to, &lines);
 
-    to->simd_cycles += (double)t->issue.simd_busy_cycles;
     add_lives(t, to);
     return count != SIZE_MAX && keep_lines(lines, count, to) &&
            keep_atomic_lines(lines, count, to) && find_branches(t, to);

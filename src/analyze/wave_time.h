@@ -30,6 +30,7 @@ struct rp_wave_part_time {
     double issue;    /**< of these: held back at the instruction itself, since its unit was busy */
     double awaited;  /**< of these: waits for its results */
     double executed; /**< instructions, one for each wave */
+    double lookups;  /**< of the vector L1 that they need at least */
     double bytes;    /**< that they ask for: 64 lanes of the width of each; 0 = no memory */
     char *line;  /**< "file:line" in the user's sources with most of the cycles; NULL = unknown */
     char *outer; /**< the line of the kernel into which it is inlined; NULL = into none */
@@ -50,7 +51,6 @@ struct rp_wave_time {
     double branch_cycles; /**< of arithmetic that it rules */
     double waves;         /**< traced */
     double lives_ns;      /**< sum of their lives; 0 = a trace lacks its clock */
-    double simd_cycles;   /**< SIMD cycles with a wave, of the traced waves; 0 = unknown */
 };
 
 /** Says to which part an instruction belongs, by its text. */

@@ -160,6 +160,12 @@ static void put_gain(const struct rp_finding *f, const char *before, struct rp_b
     rp_buf_puts(to, f->program_gain.known ? " end to end" : " for the kernel");
 }
 
+/** A unit at its ceiling gains nothing from other ways to do the same work. */
+static bool needs_less_work(const struct rp_finding *f)
+{
+    return f->rule && f->rule->gain == RP_GAIN_LESS_WORK;
+}
+
 /** Appends "HBM bandwidth at saxpy.hip:12", or two causes that today's evidence cannot tell apart.
  */
 static void put_cause(const struct rp_finding_texts *t, const struct rp_finding *f,
@@ -190,12 +196,13 @@ static void put_unknown(const struct rp_bottleneck_kernel *k, struct rp_buf *to)
 
 static void put_kernel_sentence(const struct rp_finding_texts *t, struct rp_buf *to)
 {
-    const struct rp_bottleneck_kernel *k = &t->of->kernels[0];
+    const size_t at = t->of->program_kernel;
+    const struct rp_bottleneck_kernel *k = &t->of->kernels[at];
     const struct rp_finding *f = &t->of->program;
     struct rp_finding_evidence evidence[RP_CAUSE_EVIDENCE];
     const bool weighed = k->weight.known && t->of->basis != RP_RANK_NOTHING;
 
-    put_name(t, 0, to);
+    put_name(t, at, to);
     if (weighed)
         rp_buf_printf(to, " takes %s %% of %s", per_cent(k->weight.value).text, basis_words(t->of));
     if (f->cause == RP_CAUSE_UNKNOWN) {
@@ -236,7 +243,7 @@ static void put_program_sentence(const struct rp_finding_texts *t, struct rp_buf
 void rp_finding_put_program(const struct rp_finding_texts *t, struct rp_buf *to)
 {
     const struct rp_finding *f = &t->of->program;
-    const char *advice = rp_cause_facts(f->cause)->advice;
+    const char *advice = rp_finding_advice(f);
 
     if (t->of->program_is_kernel ? !t->of->kernel_count : f->cause == RP_CAUSE_UNKNOWN)
         return;
@@ -247,7 +254,7 @@ void rp_finding_put_program(const struct rp_finding_texts *t, struct rp_buf *to)
     if (!advice)
         return;
     rp_buf_printf(to, " Try: %s", advice);
-    put_gain(f, "; expect ", to);
+    put_gain(f, needs_less_work(f) ? "; with half of the work, expect " : "; expect ", to);
     rp_buf_puts(to, ".");
 }
 
@@ -256,12 +263,12 @@ void rp_finding_put_kernel(const struct rp_finding_texts *t, size_t kernel, stru
     const struct rp_finding *f = &t->of->kernels[kernel].finding;
 
     put_cause(t, f, to);
-    put_gain(f, "; ", to);
+    put_gain(f, needs_less_work(f) ? "; half of the work: " : "; ", to);
 }
 
 void rp_finding_put_advice(const struct rp_finding_texts *t, size_t kernel, struct rp_buf *to)
 {
-    const char *advice = rp_cause_facts(t->of->kernels[kernel].finding.cause)->advice;
+    const char *advice = rp_finding_advice(&t->of->kernels[kernel].finding);
 
     rp_buf_puts(to, advice ? advice : "");
 }

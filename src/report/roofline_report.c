@@ -551,7 +551,7 @@ static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_
 
     rules = rp_rules(&count);
     rp_json_add_object(json, "bottleneck");
-    rp_json_add_text(json, "advice", rp_cause_facts(k->finding.cause)->advice);
+    rp_json_add_text(json, "advice", rp_finding_advice(&k->finding));
     add_also(json, k);
     rp_json_add_text(json, "cause", rp_cause_facts(k->finding.cause)->name);
     add_evidence(json, k);
@@ -676,10 +676,11 @@ static void add_program(struct rp_json_writer *json, const struct rp_finding_tex
     rp_autobuf text = {0};
 
     rp_json_add_object(json, "program");
-    rp_json_add_text(json, "advice", facts->advice);
+    rp_json_add_text(json, "advice", rp_finding_advice(&b->program));
     rp_json_add_text(json, "cause", facts->name);
     add_range(json, "end_to_end_gain", b->program.program_gain);
-    rp_json_add_text(json, "kernel", b->program_is_kernel ? b->kernels[0].name : NULL);
+    rp_json_add_text(json, "kernel",
+                     b->program_is_kernel ? b->kernels[b->program_kernel].name : NULL);
     rp_json_add_text(json, "label", rp_bottleneck_names[facts->label]);
     rp_json_add_text(json, "line", b->program.line);
     rp_report_quantity(json, "share", b->program_share);

@@ -115,6 +115,8 @@ static void need_dispatch(struct sharing *s, const struct rp_rec_dispatch *d)
 
 static const struct rp_rec_agent *gpu(const struct sharing *s, uint64_t handle)
 {
+    if (handle == 0) /* This is the host in copies of rectangles. */
+        return NULL;
     for (size_t i = 0; i < s->count; i++)
         if (s->records[i].kind == RP_REC_AGENT && s->records[i].u.agent.handle == handle)
             return s->records[i].u.agent.type == 1 ? &s->records[i].u.agent : NULL;

@@ -5,7 +5,7 @@ echo 7 | rocm-perf profile --device software -o seven ./from_input >out 2>err ||
 says out '7 launches of 1 kernel'
 [ "$(json run_differences seven/profile.json)" = '[]' ] || fail 'the runs differ'
 sqlite3 seven/repeats/run-3_results.db 'select count(*) from rocpd_kernel_dispatch' | grep -qx 7 || fail 'the third run'
-echo 3 | rocm-perf profile --device software --runs 1 --deep-analysis -o deep ./from_input >out 2>err || { cat err >&2; fail 'a thread trace'; }
+echo 3 | rocm-perf profile --device software --runs 1 --deep-analysis -v -o deep ./from_input >out 2>err || { cat err >&2; fail 'a thread trace'; }
 says out 'Thread trace of'
 (echo 5; echo rest) >file
 { rocm-perf profile --device software --runs 2 -o five ./from_input >out 2>err || fail 'a file'; } <file

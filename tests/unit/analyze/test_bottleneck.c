@@ -183,6 +183,40 @@ static void kernels_of_others_are_not_judged(void **state)
     rp_bottlenecks_free(&b);
 }
 
+/* A workgroup takes whole waves, however few of their lanes it fills. */
+static void workgroups_take_whole_waves(void **state)
+{
+    struct rp_kernel_summary s = {.grid = {1000, 4, 1}, .block = {1, 1, 1}};
+
+    (void)state;
+    assert_true(waves_of_grid(&s, 64) == 4000);
+    s.block[0] = 96;
+    assert_true(waves_of_grid(&s, 64) == 11 * 4 * 2);
+    s.block[0] = 256;
+    assert_true(waves_of_grid(&s, 64) == 4 * 4 * 4);
+    s.block[1] = 0;
+    assert_true(waves_of_grid(&s, 64) == 0);
+}
+
+/* The kernel that takes most is the program's, also where it has nothing to gain. */
+static void a_full_memory_limits_its_program(void **state)
+{
+    struct rp_roofline_kernel kernels[] = {roofed("tiny", 10, 0.1), roofed("large", 990, 0.8)};
+    struct rp_roofline_device device = {.ceilings = {.gbps = {[RP_LEVEL_HBM] = {true, 1000}}}};
+    struct rp_roofline roofline = {
+        .kernels = kernels, .kernel_count = 2, .devices = &device, .device_count = 1};
+    struct rp_bottleneck_inputs in = {.roofline = &roofline};
+    struct rp_bottlenecks b = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_bottlenecks_find(&in, &b, &err), 0);
+    assert_true(b.program_is_kernel);
+    assert_string_equal(b.kernels[b.program_kernel].name, "large");
+    assert_int_equal(b.program.cause, RP_CAUSE_HBM);
+    rp_bottlenecks_free(&b);
+}
+
 static void names_with_kd_are_the_same(void **state)
 {
     (void)state;
@@ -200,15 +234,15 @@ static void parts_and_wholes_are_counted_together(void **state)
     unsigned cycles = 0, lanes = 0;
 
     (void)state;
-    assert_int_equal(count, 12);
+    assert_int_equal(count, 14);
     for (size_t i = 0; i < count; i++) {
         cycles += needs[i].group == 40 && strstr(needs[i].name, "_CYCLES") != NULL;
-        lanes += needs[i].group == 41 && strstr(needs[i].name, "VALU") != NULL;
+        lanes += needs[i].group == 40 && strstr(needs[i].name, "VALU") != NULL;
     }
-    assert_int_equal(cycles, 3); /* and SQ_WAIT_ANY */
-    assert_int_equal(lanes, 2);
+    assert_int_equal(cycles, 4); /* and SQ_WAIT_ANY */
+    assert_int_equal(lanes, 3);
     assert_int_equal(rp_bottleneck_needs("gfx1030", 40, needs, 16), 0);
-    assert_int_equal(rp_bottleneck_needs("gfx942", 40, needs, 0), 12); /* nothing is written */
+    assert_int_equal(rp_bottleneck_needs("gfx942", 40, needs, 0), 14); /* nothing is written */
 }
 
 /* --- lines of calls ------------------------------------------------------------------------ */
@@ -307,6 +341,8 @@ int main(void)
         cmocka_unit_test(without_a_path_kernel_time_weighs),
         cmocka_unit_test(what_traces_are_worth),
         cmocka_unit_test(kernels_of_others_are_not_judged),
+        cmocka_unit_test(workgroups_take_whole_waves),
+        cmocka_unit_test(a_full_memory_limits_its_program),
         cmocka_unit_test(names_with_kd_are_the_same),
         cmocka_unit_test(parts_and_wholes_are_counted_together),
         cmocka_unit_test(the_program_has_the_line_of_its_cause),

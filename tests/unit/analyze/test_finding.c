@@ -20,6 +20,11 @@ static struct rp_features calm(void)
 
     for (unsigned i = 0; i < RP_FEATURE_COUNT; i++)
         know(&f, (enum rp_feature)i, 0.1);
+    know(&f, RP_FEATURE_TIME_GLOBAL, 0.02);
+    know(&f, RP_FEATURE_TIME_LDS, 0.02);
+    know(&f, RP_FEATURE_TIME_SCALAR, 0.02);
+    know(&f, RP_FEATURE_TIME_SCRATCH, 0.02);
+    know(&f, RP_FEATURE_LANES_OF_WORKGROUP, 1);
     know(&f, RP_FEATURE_DURATION_NS, 1e6);
     know(&f, RP_FEATURE_GRID_WAVES, 40);
     know(&f, RP_FEATURE_LANES, 1);
@@ -87,7 +92,7 @@ static const struct row rows[] = {
     {C(SPILLS), {{F(TIME_SCRATCH), 0.6}, {F(HBM_SHARE), 0.3}}},
     {C(ATOMICS), {{F(TIME_ATOMIC), 0.7}}},
     {C(BARRIER), {{F(TIME_BARRIER), 0.5}}},
-    {C(DIVERGENCE), {{F(LANES), 0.3}, {F(TIME_VALU), 0.8}}},
+    {C(DIVERGENCE), {{F(LANES_OF_WORKGROUP), 0.3}, {F(TIME_VALU), 0.8}}},
     {C(LATENCY), {{F(TIME_GLOBAL), 0.8}, {F(HBM_SHARE), 0.2}}},
     {C(LATENCY), {{F(WAIT), 0.8}, {F(BOUND_SHARE), 0.2}}},
     {C(SMALL_GRID), {{F(GRID_WAVES), 0.1}, {F(TIME_GLOBAL), 0.8}}},
@@ -199,7 +204,7 @@ static void what_costs_little_is_not_blamed(void **state)
     assert_int_equal(judge(&f).cause, RP_CAUSE_SPILLS);
     know(&f, RP_FEATURE_TIME_BARRIER, 0.5); /* waves wait there for those that wait for scratch */
     assert_int_equal(judge(&f).cause, RP_CAUSE_SPILLS);
-    know(&f, RP_FEATURE_TIME_SCRATCH, 0.16);
+    know(&f, RP_FEATURE_TIME_SCRATCH, 0.02);
     know(&f, RP_FEATURE_TIME_ATOMIC, 0.1);
     assert_int_equal(judge(&f).cause, RP_CAUSE_BARRIER);
 }
