@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 static const struct feature_words {
     const char *words, *unit;
@@ -51,10 +52,13 @@ void rp_finding_texts_free(struct rp_finding_texts *texts)
 
 static void put_name(const struct rp_finding_texts *t, size_t kernel, struct rp_buf *to)
 {
-    if (t->put_code)
+    if (t->put_code) {
         t->put_code(to, t->names.at[kernel]);
-    else
-        rp_buf_printf(to, "`%s`", t->names.at[kernel]);
+    } else {
+        rp_buf_puts(to, "`");
+        rp_escape(to, t->names.at[kernel]);
+        rp_buf_puts(to, "`");
+    }
 }
 
 /** Appends a place without its folders. */
@@ -66,7 +70,7 @@ static void put_line(const struct rp_finding_texts *t, const char *line, struct 
     if (t->put_code)
         t->put_code(to, place);
     else
-        rp_buf_puts(to, place);
+        rp_escape(to, place);
 }
 
 static struct rp_number_text per_cent(double share)

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "report/finding_text.h"
 #include "report/report.h"
 
@@ -848,7 +849,8 @@ static void put_finding(const struct rp_page *page, const struct rp_finding_text
     rp_autobuf bar = {0}, text = {0};
 
     rp_page_bar(page, k->weight.known ? k->weight.value : 0, BAR, &bar);
-    rp_buf_printf(&text, "%s: ", texts->names.at[kernel]);
+    rp_escape(&text, texts->names.at[kernel]);
+    rp_buf_puts(&text, ": ");
     rp_finding_put_kernel(texts, kernel, &text);
     rp_page_words(page, RP_INK_PLAIN, 0, HANG, "%6s %s  %s",
                   bottleneck_report_number(k->weight, 100, 1).text, rp_buf_text(&bar),
