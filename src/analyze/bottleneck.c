@@ -1070,26 +1070,73 @@ static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks
 
 /* Assumes that the rest of the program stays as it is: what is left of the kernel's time is left of
  * its part of the end-to-end time, but never less than the program takes without the kernel. */
-static double program_factor(const struct rp_bottleneck_kernel *k, double factor)
+static double left_by_weight(const struct rp_bottleneck_kernel *k, double part)
 {
-    double left = 1 - k->weight.value * (1 - 1 / factor);
+    double left = 1 - k->weight.value * (1 - part);
     double free = k->free_bound.known && k->free_bound.value > 0 ? 1 / k->free_bound.value : 0;
 
-    return 1 / (left > free ? left : free);
+    return left > free ? left : free;
 }
 
-static void find_program_gains(struct rp_bottlenecks *b)
+static double part_of(const struct rp_dag_what_if *w)
+{
+    return w->num ? (double)w->den / w->num : 0;
+}
+
+/* Computes the end-to-end time with this part of the kernel's time from the exact ones around it,
+ * of which @p at is one. Between two of them it is at most what a straight line has, because it is
+ * the longest of paths that each shrink evenly. */
+static double left_by_what_ifs(const struct rp_dag_result *dag, size_t at, double part)
+{
+    const char *symbol = dag->what_ifs[at].symbol;
+    double all = (double)dag->makespan_ns, below = 0, above = 1, below_ns = -1, above_ns = all;
+
+    while (at > 0 && strcmp(dag->what_ifs[at - 1].symbol, symbol) == 0)
+        at--;
+    for (; at < dag->what_if_count && strcmp(dag->what_ifs[at].symbol, symbol) == 0; at++) {
+        double here = part_of(&dag->what_ifs[at]), ns = (double)dag->what_ifs[at].makespan_ns;
+
+        if (here <= part && (below_ns < 0 || here > below)) {
+            below = here;
+            below_ns = ns;
+        } else if (here > part && here < above) {
+            above = here;
+            above_ns = ns;
+        }
+    }
+    if (below_ns < 0)
+        return above_ns / all;
+    return (below_ns + (above_ns - below_ns) * (part - below) / (above - below)) / all;
+}
+
+static double program_factor(const struct rp_dag_result *dag, const struct rp_indexed_name *found,
+                             const struct rp_bottleneck_kernel *k, double factor)
+{
+    double left =
+        found ? left_by_what_ifs(dag, found->at, 1 / factor) : left_by_weight(k, 1 / factor);
+
+    return left > 0 && left < 1 ? 1 / left : 1;
+}
+
+static void find_program_gains(const struct rp_dag_result *dag,
+                               const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
 {
     for (size_t i = 0; i < b->kernel_count; i++) {
         struct rp_bottleneck_kernel *k = &b->kernels[i];
+        const struct rp_factor_range *gain = &k->finding.gain;
+        size_t count;
+        const struct rp_indexed_name *found =
+            b->basis == RP_RANK_CRITICAL_PATH
+                ? rp_name_index_find(&index->what_ifs, k->name, &count)
+                : NULL;
 
-        if (!k->finding.gain.known || !k->weight.known || k->weight.value >= 1 + 1e-9)
+        if (!gain->known || !k->weight.known || k->weight.value >= 1 + 1e-9)
             continue;
         k->finding.program_gain = (struct rp_factor_range){
             .known = true,
-            .low = program_factor(k, k->finding.gain.low),
-            .middle = program_factor(k, k->finding.gain.middle),
-            .high = program_factor(k, k->finding.gain.high),
+            .low = program_factor(dag, found, k, gain->low),
+            .middle = program_factor(dag, found, k, gain->middle),
+            .high = program_factor(dag, found, k, gain->high),
         };
     }
 }
@@ -1239,7 +1286,7 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
         find_headroom(k);
     }
     weigh(in, &index, &b);
-    find_program_gains(&b);
+    find_program_gains(in->dag, &index, &b);
     for (size_t i = 0; in->traces && i < in->traces->count; i++)
         b.modelled_waves |= in->traces->traces[i].software;
     if (b.modelled_waves && !b.origin.device)

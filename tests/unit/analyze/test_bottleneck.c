@@ -183,6 +183,30 @@ static void kernels_of_others_are_not_judged(void **state)
     rp_bottlenecks_free(&b);
 }
 
+/* 600 of 1000 ns are the kernel's, but at half of its time another path of 800 ns is longer. */
+static void the_program_gains_what_the_graph_says(void **state)
+{
+    struct rp_dag_share shares[] = {{"a", 600, true}};
+    struct rp_dag_what_if what_ifs[] = {
+        {"a", 3, 2, 850, 850, 850}, {"a", 2, 1, 800, 800, 800}, {"a", 0, 1, 800, 800, 800}};
+    struct rp_dag_result dag = {.makespan_ns = 1000,
+                                .shares = shares,
+                                .share_count = 1,
+                                .what_ifs = what_ifs,
+                                .what_if_count = 3,
+                                .grade_dependencies = {[RP_DAG_PARTIAL] = 1}};
+    struct rp_bottleneck_kernel k = {.weight = {true, 0.6}, .free_bound = {true, 1.25}};
+    struct rp_indexed_name found = {.at = 2};
+
+    (void)state;
+    close_to((struct rp_quantity){true, program_factor(&dag, &found, &k, 1.5)}, 1000.0 / 850);
+    close_to((struct rp_quantity){true, program_factor(&dag, &found, &k, 2)}, 1000.0 / 800);
+    close_to((struct rp_quantity){true, program_factor(&dag, &found, &k, 100)}, 1000.0 / 800);
+    /* Between 1 and 2/3 of the time, half of the way. */
+    close_to((struct rp_quantity){true, program_factor(&dag, &found, &k, 1.2)}, 1000.0 / 925);
+    close_to((struct rp_quantity){true, program_factor(&dag, NULL, &k, 1.5)}, 1000.0 / 800);
+}
+
 /* A workgroup takes whole waves, however few of their lanes it fills. */
 static void workgroups_take_whole_waves(void **state)
 {
@@ -341,6 +365,7 @@ int main(void)
         cmocka_unit_test(without_a_path_kernel_time_weighs),
         cmocka_unit_test(what_traces_are_worth),
         cmocka_unit_test(kernels_of_others_are_not_judged),
+        cmocka_unit_test(the_program_gains_what_the_graph_says),
         cmocka_unit_test(workgroups_take_whole_waves),
         cmocka_unit_test(a_full_memory_limits_its_program),
         cmocka_unit_test(names_with_kd_are_the_same),
