@@ -99,7 +99,8 @@ static void find_simulations(struct sharing *s)
     for (size_t i = 0; i < s->count; i++)
         if (s->records[i].kind == RP_REC_SIMULATION && s->records[i].u.simulation.replayed_waves)
             s->simulations[s->simulation_count++] = &s->records[i].u.simulation;
-    qsort(s->simulations, s->simulation_count, sizeof *s->simulations, by_dispatch);
+    if (s->simulation_count)
+        qsort(s->simulations, s->simulation_count, sizeof *s->simulations, by_dispatch);
 }
 
 static void need_dispatch(struct sharing *s, const struct rp_rec_dispatch *d)
@@ -185,7 +186,8 @@ static bool find_points(struct sharing *s)
 {
     bool any = false;
 
-    qsort(s->changes, s->change_count, sizeof *s->changes, by_time);
+    if (s->change_count)
+        qsort(s->changes, s->change_count, sizeof *s->changes, by_time);
     s->points = rp_alloc((s->change_count + 1) * sizeof *s->points);
     for (size_t i = 0; i < s->change_count;) {
         struct point *point = &s->points[s->point_count];

@@ -109,7 +109,7 @@ struct rp_rec_line {
     uint64_t whole : 4;   /**< of these, written in all bytes */
     uint64_t lanes : 7;   /**< lanes that touch it, 1 to 64 */
     uint64_t deepest : 7; /**< atomics: most lanes on the same dword; else 1 */
-    uint64_t : 1;
+    uint64_t unused : 1;  /**< 0, since records are compared and hashed as bytes */
 };
 
 /**
