@@ -262,12 +262,23 @@ void rp_finding_put_program(const struct rp_finding_texts *t, struct rp_buf *to)
     rp_buf_puts(to, ".");
 }
 
+/** Appends the kernel's further mistakes. */
+static void put_also(const struct rp_finding_texts *t, const struct rp_bottleneck_kernel *k,
+                     struct rp_buf *to)
+{
+    for (size_t i = 0; i < k->also_count; i++) {
+        rp_buf_puts(to, "; also ");
+        put_cause(t, &k->also[i], to);
+    }
+}
+
 void rp_finding_put_kernel(const struct rp_finding_texts *t, size_t kernel, struct rp_buf *to)
 {
     const struct rp_finding *f = &t->of->kernels[kernel].finding;
 
     put_cause(t, f, to);
     put_gain(f, needs_less_work(f) ? "; half of the work: " : "; ", to);
+    put_also(t, &t->of->kernels[kernel], to);
 }
 
 void rp_finding_put_advice(const struct rp_finding_texts *t, size_t kernel, struct rp_buf *to)
