@@ -9,6 +9,8 @@
 #include "base/err.h"
 
 #include "analyze/bottleneck.c"
+#include "analyze/bottleneck_features.c"
+#include "analyze/bottleneck_rank.c"
 
 #define LABEL(id) RP_BOTTLENECK_##id
 
