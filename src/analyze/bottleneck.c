@@ -196,6 +196,13 @@ static bool add_names(const struct rp_bottleneck_inputs *in,
     return ok && add_traced(in, index, b);
 }
 
+/* Where two resources allow no more waves, the LDS is the one to begin with. */
+static void name_limiter(const struct rp_residency *r, struct rp_finding *f)
+{
+    if (f->cause == RP_CAUSE_OCCUPANCY && f->rule->gain == RP_GAIN_WAVES)
+        f->limiter = r->second_limiter ? r->second_limiter : r->limiter;
+}
+
 /* Kernels of the HIP runtime and of RCCL are not the user's to change, whatever limits them. */
 static void judge_kernel(struct rp_bottleneck_kernel *k)
 {
@@ -209,6 +216,9 @@ static void judge_kernel(struct rp_bottleneck_kernel *k)
         k->finding = rp_finding_judge(&k->features, &k->waves);
         k->also_count =
             rp_finding_others(&k->features, &k->waves, &k->finding, k->also, RP_OTHER_FINDINGS);
+        name_limiter(&k->residency, &k->finding);
+        for (size_t i = 0; i < k->also_count; i++)
+            name_limiter(&k->residency, &k->also[i]);
     }
     k->label = rp_cause_facts(k->finding.cause)->label;
 }

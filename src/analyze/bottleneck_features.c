@@ -491,7 +491,7 @@ static void features_of_counters(const struct rp_asked_sums *sums,
 
 /* --- thread traces ------------------------------------------------------------------------- */
 
-static bool has_kernel(const struct rp_thread_trace *t, const char *name)
+bool rp_is_trace_of(const struct rp_thread_trace *t, const char *name)
 {
     return t->kernel < t->kernel_count && (rp_same_kernel(t->kernels[t->kernel].name, name) ||
                                            rp_same_kernel(t->kernels[t->kernel].symbol, name));
@@ -611,7 +611,7 @@ static bool features_of_traces(const struct rp_bottleneck_inputs *in,
     for (size_t i = 0; in->traces && i < in->traces->count; i++) {
         const struct rp_thread_trace *t = &in->traces->traces[i];
 
-        if (!has_kernel(t, k->name) || !note_trace(t, &k->traced))
+        if (!rp_is_trace_of(t, k->name) || !note_trace(t, &k->traced))
             continue;
         if (!rp_wave_time_add(t, &k->waves))
             return false;
@@ -654,4 +654,14 @@ bool rp_kernel_features(const struct rp_bottleneck_inputs *in,
     learn_asked(k);
     learn_traced_share(k);
     return true;
+}
+
+/* A kernel that is started often and ends before the next launch would have arrived takes most of
+ * its time to start and to end. */
+bool rp_kernel_is_short(const struct rp_bottleneck_kernel *k)
+{
+    enum { SHORT_NS = 6000, OFTEN = 20 };
+    const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
+
+    return duration->known && duration->value < SHORT_NS && k->calls >= OFTEN && k->weight.known;
 }

@@ -159,23 +159,14 @@ static double start_share(const struct rp_bottleneck_kernel *k)
     return share < 1 ? share : 1;
 }
 
-/* A kernel that is started often and ends before the next launch would have arrived takes most of
- * its time to start and to end. */
-static bool is_short(const struct rp_bottleneck_kernel *k)
-{
-    enum { SHORT_NS = 6000, OFTEN = 20 };
-    const struct rp_quantity *duration = &k->features.of[RP_FEATURE_DURATION_NS];
-
-    return duration->known && duration->value < SHORT_NS && k->calls >= OFTEN && k->weight.known;
-}
-
 static double short_kernels(const struct rp_bottlenecks *b)
 {
     double sum = 0;
 
     for (size_t i = 0; i < b->kernel_count; i++)
-        sum +=
-            is_short(&b->kernels[i]) ? b->kernels[i].weight.value * start_share(&b->kernels[i]) : 0;
+        sum += rp_kernel_is_short(&b->kernels[i])
+                   ? b->kernels[i].weight.value * start_share(&b->kernels[i])
+                   : 0;
     return sum;
 }
 
@@ -341,83 +332,6 @@ static int compare_kernels(const void *a, const void *b)
     return order ? order : strcmp(l->name, r->name);
 }
 
-/* --- lines of calls ------------------------------------------------------------------------ */
-
-/* Returns what the profile says of the kernel, if it knows a line that launches it; else NULL. */
-static const struct rp_kernel_summary *launched_at(const struct rp_bottleneck_inputs *in,
-                                                   const struct rp_bottleneck_index *index,
-                                                   const char *name)
-{
-    size_t count;
-    const struct rp_indexed_name *found = rp_name_index_find(&index->names, name, &count);
-    const struct rp_kernel_summary *kernel;
-
-    if (!found || !count)
-        found = rp_name_index_find(&index->symbols, name, &count);
-    kernel = found && count ? &in->profile->kernels[found->at] : NULL;
-    return kernel && kernel->launch_line ? kernel : NULL;
-}
-
-/* A grid, and workgroups that do not fill their waves, are written down where the kernel is
- * launched. What a kernel's own code does has its line from the wave time. */
-static bool is_about_launch(const struct rp_finding *f)
-{
-    return f->cause == RP_CAUSE_SMALL_GRID || f->cause == RP_CAUSE_LAUNCH ||
-           (f->rule && strcmp(f->rule->id, "workgroups_fill_waves_in_part") == 0);
-}
-
-/* Returns the line that makes most of the short launches, or NULL. Of the kernels of a loop, which
- * are launched equally often, the first one's line counts: there the loop begins. */
-static const char *line_of_short_launches(const struct rp_bottleneck_inputs *in,
-                                          const struct rp_bottleneck_index *index,
-                                          const struct rp_bottlenecks *b)
-{
-    const struct rp_kernel_summary *most = NULL;
-
-    for (size_t i = 0; i < b->kernel_count; i++) {
-        const struct rp_kernel_summary *s =
-            is_short(&b->kernels[i]) ? launched_at(in, index, b->kernels[i].name) : NULL;
-
-        if (s && (!most || s->calls > most->calls ||
-                  (s->calls == most->calls && s->launch_order < most->launch_order)))
-            most = s;
-    }
-    return most ? most->launch_line : NULL;
-}
-
-static void find_lines_of_launches(const struct rp_bottleneck_inputs *in,
-                                   const struct rp_bottleneck_index *index,
-                                   struct rp_bottleneck_kernel *k)
-{
-    const struct rp_kernel_summary *s = launched_at(in, index, k->name);
-
-    if (!s)
-        return;
-    if (is_about_launch(&k->finding))
-        k->finding.line = s->launch_line;
-    for (size_t i = 0; i < k->also_count; i++)
-        if (is_about_launch(&k->also[i]))
-            k->also[i].line = s->launch_line;
-}
-
-/* Findings about launches, copies and the host have the line where the program calls HIP. */
-static void find_lines_of_calls(const struct rp_bottleneck_inputs *in,
-                                const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
-{
-    if (!in->profile)
-        return;
-    for (size_t i = 0; i < b->kernel_count; i++)
-        find_lines_of_launches(in, index, &b->kernels[i]);
-    if (b->program_is_kernel)
-        b->program.line = b->kernels[b->program_kernel].finding.line;
-    else if (b->program.cause == RP_CAUSE_LAUNCH)
-        b->program.line = line_of_short_launches(in, index, b);
-    else if (b->program.cause == RP_CAUSE_COPY)
-        b->program.line = in->profile->copy_line;
-    else if (b->program.cause == RP_CAUSE_HOST)
-        b->program.line = in->profile->host_line;
-}
-
 void rp_bottlenecks_rank(const struct rp_bottleneck_inputs *in,
                          const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
 {
@@ -425,6 +339,7 @@ void rp_bottlenecks_rank(const struct rp_bottleneck_inputs *in,
     find_program_gains(in->dag, index, b);
     if (b->kernel_count)
         qsort(b->kernels, b->kernel_count, sizeof *b->kernels, compare_kernels);
+    rp_bottleneck_lines_of_kernels(in, index, b);
     judge_program(in->dag && in->dag->makespan_ns > 0 ? in->dag : NULL, b);
-    find_lines_of_calls(in, index, b);
+    rp_bottleneck_line_of_program(in, index, b);
 }

@@ -11,6 +11,7 @@
 #include "trace/csv_read.h"
 
 struct rp_asked_sums;
+struct rp_thread_trace;
 
 /** Finds kernels by name in each of the inputs. */
 struct rp_bottleneck_index {
@@ -33,6 +34,20 @@ struct rp_asked_sums *rp_asked_sums_make(const struct rp_counters *counters);
 bool rp_kernel_features(const struct rp_bottleneck_inputs *in,
                         const struct rp_bottleneck_index *index, const struct rp_asked_sums *sums,
                         struct rp_bottleneck_kernel *k);
+
+/** Says whether it is the trace of the kernel with this name. */
+bool rp_is_trace_of(const struct rp_thread_trace *trace, const char *kernel);
+
+/** Says whether launches are too short and too many to be worth their start. */
+bool rp_kernel_is_short(const struct rp_bottleneck_kernel *k);
+/** Gives findings about launches and declarations the lines of these. */
+void rp_bottleneck_lines_of_kernels(const struct rp_bottleneck_inputs *in,
+                                    const struct rp_bottleneck_index *index,
+                                    struct rp_bottlenecks *b);
+/** Gives a program that is judged, and is none of its kernels, the line of its cause. */
+void rp_bottleneck_line_of_program(const struct rp_bottleneck_inputs *in,
+                                   const struct rp_bottleneck_index *index,
+                                   struct rp_bottlenecks *b);
 
 /** Says how much of the judged kernel's time could go. */
 void rp_kernel_headroom(struct rp_bottleneck_kernel *k);

@@ -1,6 +1,7 @@
 #include "analyze/finding.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *const rp_bottleneck_names[] = {
 #define RP_BOTTLENECK(id, name) [RP_BOTTLENECK_##id] = (name),
@@ -480,9 +481,50 @@ size_t rp_finding_others(const struct rp_features *f, const struct rp_wave_time 
     return count;
 }
 
+/* An occupancy has another remedy for each thing that can keep waves out. */
+struct kind {
+    const char *limiter, *title, *advice;
+};
+
+static const struct kind kinds_of_occupancy[] = {
+    {"lds", "low occupancy by LDS use",
+     "use less LDS for each workgroup (smaller tiles, narrower types), so that more workgroups fit "
+     "on a compute unit"},
+    {"vgpr", "low occupancy by vector registers",
+     "keep less data in registers (smaller arrays, shorter loops), or limit them by the second "
+     "argument of __launch_bounds__, so that more waves fit on a SIMD"},
+    {"sgpr", "low occupancy by scalar registers",
+     "pass fewer arguments and constants, so that more waves fit on a SIMD"},
+    {"workgroup_size", "low occupancy by the workgroup size",
+     "choose a workgroup size whose workgroups fill the wave slots of a compute unit: a multiple "
+     "of 64, such as 256"},
+};
+
+static const struct kind part_of_waves = {
+    NULL, "workgroups that fill their waves in part",
+    "make workgroups a multiple of the wave's lanes, so that no lane is idle"};
+
+static const struct kind *kind_of(const struct rp_finding *f)
+{
+    if (f->rule && f->rule->gain == RP_GAIN_WORKGROUP)
+        return &part_of_waves;
+    for (size_t i = 0; f->limiter && i < sizeof kinds_of_occupancy / sizeof *kinds_of_occupancy;
+         i++)
+        if (strcmp(kinds_of_occupancy[i].limiter, f->limiter) == 0)
+            return &kinds_of_occupancy[i];
+    return NULL;
+}
+
 const char *rp_finding_advice(const struct rp_finding *finding)
 {
-    if (finding->rule && finding->rule->gain == RP_GAIN_WORKGROUP)
-        return "make workgroups a multiple of the wave's lanes, so that no lane is idle";
-    return causes[finding->cause].advice;
+    const struct kind *kind = kind_of(finding);
+
+    return kind ? kind->advice : causes[finding->cause].advice;
+}
+
+const char *rp_finding_title(const struct rp_finding *finding)
+{
+    const struct kind *kind = kind_of(finding);
+
+    return kind ? kind->title : causes[finding->cause].title;
 }

@@ -114,8 +114,12 @@ struct rp_finding {
     enum rp_cause or_cause;
     enum rp_feature to_tell;    /**< the unknown feature that would; with or_cause */
     const struct rp_rule *rule; /**< that decided; NULL = none */
-    const char *line;           /**< "file:line", of the wave time; NULL = unknown */
-    const char *outer; /**< the line of the kernel into which it is inlined; NULL = into none */
+    /** "file:line" of what to change: an instruction, the launch, or the declaration of what keeps
+     * waves out or spills; NULL = unknown */
+    const char *line;
+    const char *waits_at; /**< where the waves wait, if the line is a declaration; NULL = none */
+    const char *limiter;  /**< of a low occupancy: "vgpr", "lds" ...; NULL = unknown */
+    const char *outer;    /**< the line of the kernel into which it is inlined; NULL = into none */
     struct rp_factor_range gain;         /**< of the kernel, once the cause is gone */
     struct rp_factor_range program_gain; /**< end to end */
 };
@@ -130,6 +134,8 @@ struct rp_factor_range rp_rule_gain(const struct rp_rule *rule, const struct rp_
 double rp_limit_nearness(const struct rp_rule *rule, const struct rp_features *features);
 /** Says what to try; it follows "Try: ". NULL = nothing is known. */
 const char *rp_finding_advice(const struct rp_finding *finding);
+/** Says what it is, for a sentence: the title of its cause, or that of its kind of the cause. */
+const char *rp_finding_title(const struct rp_finding *finding);
 
 /** Judges a kernel. @p waves may be empty; the finding's line is its memory. */
 struct rp_finding rp_finding_judge(const struct rp_features *features,

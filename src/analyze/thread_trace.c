@@ -293,7 +293,7 @@ static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_
 
 static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
 {
-    json_t *occupancy = NULL, *clocks = NULL;
+    json_t *occupancy = NULL, *clocks = NULL, *variables = NULL;
     const struct rp_att_kernel *kernel =
         trace->kernel < trace->kernel_count ? &trace->kernels[trace->kernel] : NULL;
     /* Decoders before version 0.1.3 do not write realtime.json. */
@@ -311,6 +311,12 @@ static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
     if (rc > 0)
         rc = forgive(trace, "realtime.json", rp_att_read_clocks(clocks, trace, err), err);
     json_decref(clocks);
+    if (rc < 0)
+        return rc;
+    rc = load(trace, "variables.json", false, &variables, err);
+    if (rc > 0)
+        rc = forgive(trace, "variables.json", rp_att_read_variables(variables, trace, err), err);
+    json_decref(variables);
     return rc;
 }
 
@@ -326,6 +332,8 @@ static void free_trace(struct rp_thread_trace *trace)
         free(trace->instructions[i].isa);
         free(trace->instructions[i].source);
     }
+    for (size_t i = 0; i < trace->variable_count; i++)
+        free(trace->variables[i].place);
     for (size_t i = 0; i < trace->problem_count; i++) {
         free(trace->problems[i].file);
         free(trace->problems[i].text);
@@ -337,6 +345,7 @@ static void free_trace(struct rp_thread_trace *trace)
     free(trace->waves);
     free(trace->engines);
     free(trace->clocks);
+    free(trace->variables);
     free(trace->problems);
 }
 
@@ -572,6 +581,37 @@ int rp_att_read_clocks(const json_t *root, struct rp_thread_trace *trace, struct
     if (trace->clock_count)
         qsort(trace->clocks, trace->clock_count, sizeof *trace->clocks, compare_clocks);
     return rc;
+}
+
+/* variables.json is {"variables": [{"function", "name", "place": "file:line", "bytes"} ...]}. */
+
+int rp_att_read_variables(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err)
+{
+    const json_t *list = json_object_get(root, "variables");
+    const json_t *kernel = json_object_get(json_array_get(list, 0), "function");
+    size_t i;
+    json_t *of;
+
+    if (!json_is_array(list))
+        return rp_fail(err, RP_BAD_INPUT, "it has no list of variables");
+    trace->variables = calloc(json_array_size(list) + 1, sizeof *trace->variables);
+    if (!trace->variables)
+        return rp_out_of_memory(err);
+    json_array_foreach(list, i, of)
+    {
+        const char *place = json_string_value(json_object_get(of, "place"));
+        int64_t bytes;
+
+        if (!place || !rp_att_number(json_object_get(of, "bytes"), &bytes) || bytes <= 0)
+            return rp_fail(err, RP_BAD_INPUT, "variable %zu has no place or no size", i);
+        trace->variables[trace->variable_count] = (struct rp_att_variable){
+            .place = strdup(place),
+            .of_inlined = !json_equal(json_object_get(of, "function"), kernel),
+            .bytes = (uint64_t)bytes};
+        if (!trace->variables[trace->variable_count++].place)
+            return rp_out_of_memory(err);
+    }
+    return 0;
 }
 
 /* This section finds which of several kernels of one name a thread trace is of. */

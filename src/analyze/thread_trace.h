@@ -123,6 +123,13 @@ struct rp_att_clock {
     double mhz;
 };
 
+/** This is a variable that the kernel, or a function that was inlined into it, declares. */
+struct rp_att_variable {
+    char *place;     /**< "file:line" */
+    bool of_inlined; /**< it is that of such a function */
+    uint64_t bytes;
+};
+
 enum rp_att_completeness {
     RP_ATT_COMPLETE, /**< nothing that can be checked is missing; lost data cannot be seen */
     RP_ATT_PARTIAL,
@@ -186,6 +193,10 @@ struct rp_thread_trace {
     bool engines_of_kernel; /**< waves of this kernel only; false: of whatever ran */
     struct rp_att_clock *clocks;
     size_t clock_count;
+    /** In the order of the debug information, the kernel's own first; only the software
+     * device's traces have them. */
+    struct rp_att_variable *variables;
+    size_t variable_count;
     struct rp_att_problem *problems; /**< by file */
     size_t problem_count;
 };
@@ -300,6 +311,8 @@ int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_e
 /** Reads occupancy.json. @p symbol selects a kernel's waves when it is among the names there. */
 int rp_att_read_occupancy(const json_t *root, const char *symbol, const char *name,
                           struct rp_thread_trace *trace, struct rp_err *err);
+/** Reads variables.json. */
+int rp_att_read_variables(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err);
 /** Reads realtime.json. */
 int rp_att_read_clocks(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err);
 

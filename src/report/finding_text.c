@@ -141,7 +141,7 @@ static void put_evidence(const struct rp_finding_evidence *e, struct rp_buf *to)
 /** A forecast has no more digits than it is worth: two, or one behind the point from 1.1 on. */
 static struct rp_number_text forecast(double factor)
 {
-    return rp_number_fixed(factor, factor < 1.1 ? 2 : factor < 10 ? 1 : 0);
+    return rp_number_fixed(factor, factor < 1.095 ? 2 : factor < 9.95 ? 1 : 0);
 }
 
 /** Appends "low to high faster" of the program, or of the kernel where that of the program is not
@@ -175,12 +175,16 @@ static bool needs_less_work(const struct rp_finding *f)
 static void put_cause(const struct rp_finding_texts *t, const struct rp_finding *f,
                       struct rp_buf *to)
 {
-    rp_buf_puts(to, rp_cause_facts(f->cause)->title);
+    rp_buf_puts(to, rp_finding_title(f));
     if (f->or_cause != RP_CAUSE_UNKNOWN)
         rp_buf_printf(to, " or %s", rp_cause_facts(f->or_cause)->title);
     if (f->line) {
         rp_buf_puts(to, " at ");
         put_line(t, f->line, to);
+    }
+    if (f->waits_at) {
+        rp_buf_puts(to, ", for which waves wait at ");
+        put_line(t, f->waits_at, to);
     }
 }
 

@@ -570,6 +570,7 @@ static void add_verdict(struct rp_json_writer *json, const struct rp_bottleneck_
     rp_json_add_text(json, "rules_version", rp_rules_version());
     rp_finding_put_kernel(texts, kernel, &text);
     rp_json_add_text(json, "text", rp_buf_text(&text));
+    rp_json_add_text(json, "waits_at", k->finding.waits_at);
     rp_json_end(json);
     json->out->failed |= text.failed;
 }

@@ -665,6 +665,30 @@ static int write_clocks(const struct writer *w, struct rp_err *err)
     return put_file(w, "realtime.json", &text, err);
 }
 
+/* --- variables.json ------------------------------------------------------------------------ */
+
+/* rocprofv3 has no such file. A program without debug information has none. */
+static int write_variables(const struct writer *w, struct rp_err *err)
+{
+    const struct rp_source_variables *all = &w->listing->variables;
+    rp_autobuf text = {0};
+
+    if (!all->count)
+        return 0;
+    rp_buf_puts(&text, "{\"variables\":[");
+    for (size_t i = 0; i < all->count; i++) {
+        rp_buf_puts(&text, i ? ",{\"function\":" : "{\"function\":");
+        put_string(&text, all->at[i].function);
+        rp_buf_puts(&text, ",\"name\":");
+        put_string(&text, all->at[i].name);
+        rp_buf_puts(&text, ",\"place\":");
+        put_string(&text, all->at[i].place);
+        rp_buf_printf(&text, ",\"bytes\":%" PRIu64 "}", all->at[i].bytes);
+    }
+    rp_buf_puts(&text, "]}");
+    return put_file(w, "variables.json", &text, err);
+}
+
 /* --- all ----------------------------------------------------------------------------------- */
 
 /* Numbers the waves of a slot in the order in which they begin. */
@@ -685,7 +709,7 @@ int rp_att_write(const struct rp_device_trace_file *file, const struct rp_code_l
                  struct rp_err *err)
 {
     static int (*const steps[])(const struct writer *w, struct rp_err *err) = {
-        write_code, write_waves, write_filenames, write_occupancy, write_clocks};
+        write_code, write_waves, write_filenames, write_occupancy, write_clocks, write_variables};
     rp_autofree char *name =
         rp_format("ui_output_agent_%" PRIu64 "_dispatch_%" PRIu64, agent, dispatch);
     rp_autofree char *folder = rp_path_join(dir, name);

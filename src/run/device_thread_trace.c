@@ -18,7 +18,6 @@
 #include "base/process.h"
 #include "run/kernel_names.h"
 #include "run/machine.h"
-#include "run/source_lines.h"
 #include "trace/code_object.h"
 #include "trace/records.h"
 
@@ -567,7 +566,23 @@ static void add_all(struct maker *m)
 
 /* --- source -------------------------------------------------------------------------------- */
 
-/* Finds the lines of one code object. */
+/* llvm-symbolizer lists what the innermost function at an address declares, so the address must be
+ * one of the kernel's own code. Without one nothing is known.
+ * @return 0, RP_ENVIRONMENT */
+static int find_variables(struct rp_code_listing *l, const char *elf, const char *symbolizer,
+                          const char *scratch, struct rp_err *err)
+{
+    for (size_t i = 1; i < l->count && !l->at[i].label; i++) {
+        const char *source = l->at[i].source;
+
+        if (source && *source && !strstr(source, " -> "))
+            return rp_source_variables(symbolizer, elf, l->at[i].address, scratch, &l->variables,
+                                       err);
+    }
+    return 0;
+}
+
+/* Finds the lines of one code object, and if it has the kernel, what that declares. */
 static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_object *object,
                         const char *symbolizer, const char *scratch, struct rp_err *err)
 {
@@ -584,6 +599,8 @@ static int find_sources(struct rp_code_listing *l, const struct rp_loaded_code_o
     for (size_t i = 0; rc == 0 && i < l->count; i++)
         if (!l->at[i].label && l->at[i].object == object->id)
             l->at[i].source = sources[count++];
+    if (rc == 0 && l->kernel_object == object->id)
+        rc = find_variables(l, object->path, symbolizer, scratch, err);
     return rc;
 }
 
@@ -629,5 +646,6 @@ static void code_listing_free(struct rp_code_listing *listing)
         free(listing->at[i].source);
     free(listing->at);
     free(listing->line_of);
+    rp_source_variables_free(&listing->variables);
     *listing = (struct rp_code_listing){0};
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "run/run_program.h"
+#include "run/source_lines.h"
 #include "trace/records.h"
 
 struct rp_demangler;
@@ -86,8 +87,9 @@ struct rp_code_listing {
     uint32_t *line_of; /**< by code; UINT32_MAX: not listed, nothing executed it */
     uint32_t kernel_object;
     uint64_t kernel_address;
-    const char *kernel_symbol; /**< of the objects; NULL: unknown */
-    uint64_t kernel_hash;      /**< of what it consists of; 0 = unknown */
+    const char *kernel_symbol;            /**< of the objects; NULL: unknown */
+    uint64_t kernel_hash;                 /**< of what it consists of; 0 = unknown */
+    struct rp_source_variables variables; /**< of the kernel, inlined functions included */
 };
 
 /* Writes a thread trace as rocprofv3 leaves it after decoding: a folder of JSON files and a

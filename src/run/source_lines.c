@@ -50,8 +50,16 @@ static int symbolize(const char *symbolizer, const char *scratch, int out, struc
     return rc;
 }
 
-/** @param functions "none" or "linkage" */
-static int run_symbolizer(const char *symbolizer, const char *functions, const char *elf,
+/** What llvm-symbolizer is asked about each address: the option for functions, and the word before
+ * it. */
+struct question {
+    const char *functions, *word;
+};
+
+static const struct question ask_lines = {"none", "CODE"}, ask_places = {"linkage", "CODE"},
+                             ask_variables = {"none", "FRAME"};
+
+static int run_symbolizer(const char *symbolizer, struct question question, const char *elf,
                           const uint64_t *addresses, size_t count, const char *scratch,
                           char **ret_text, struct rp_err *err)
 {
@@ -59,10 +67,10 @@ static int run_symbolizer(const char *symbolizer, const char *functions, const c
     rp_autobuf text = {0};
     int rc, out;
 
-    rp_buf_printf(&text, "--inlines\n--functions=%s\n--obj=", functions);
+    rp_buf_printf(&text, "--inlines\n--functions=%s\n--obj=", question.functions);
     add_quoted(&text, elf);
     for (size_t i = 0; i < count; i++)
-        rp_buf_printf(&text, "0x%" PRIx64 "\n", addresses[i]);
+        rp_buf_printf(&text, "\"%s 0x%" PRIx64 "\"\n", question.word, addresses[i]);
     rc = rp_write_file(scratch, text.data, text.len, err);
     if (rc < 0)
         return rc;
@@ -111,7 +119,7 @@ int rp_source_lines(const char *symbolizer, const char *elf, const uint64_t *add
 
     memset(ret, 0, count * sizeof *ret);
     if (count)
-        rc = run_symbolizer(symbolizer, "none", elf, addresses, count, scratch, &text, err);
+        rc = run_symbolizer(symbolizer, ask_lines, elf, addresses, count, scratch, &text, err);
     if (rc == 0 && count)
         read_lines(text, count, ret);
     return rc;
@@ -159,7 +167,7 @@ int rp_source_places(const char *symbolizer, const char *elf, const uint64_t *ad
 
     memset(ret, 0, count * sizeof *ret);
     if (count)
-        rc = run_symbolizer(symbolizer, "linkage", elf, addresses, count, scratch, &text, err);
+        rc = run_symbolizer(symbolizer, ask_places, elf, addresses, count, scratch, &text, err);
     at = text;
     for (size_t i = 0; rc == 0 && i < count; i++)
         at = read_places(at, &ret[i]);
@@ -174,6 +182,62 @@ void rp_source_places_free(struct rp_source_places *places)
     }
     free(places->at);
     *places = (struct rp_source_places){0};
+}
+
+/* --- variables ----------------------------------------------------------------------------- */
+
+/* Each variable has lines for the function, its name, its place, and "offset size tag". What is not
+ * known is "??". */
+static void add_variable(char *const lines[4], struct rp_source_variables *ret)
+{
+    const char *size = strchr(lines[3], ' ');
+    const uint64_t bytes = size ? strtoull(size + 1, NULL, 10) : 0;
+
+    if (!bytes || strncmp(lines[1], "??", 2) == 0 || strncmp(lines[2], "??", 2) == 0)
+        return;
+    ret->at = rp_realloc_array(ret->at, ret->count + 1, sizeof *ret->at);
+    ret->at[ret->count++] = (struct rp_source_variable){.function = rp_strdup(lines[0]),
+                                                        .name = rp_strdup(lines[1]),
+                                                        .place = rp_strdup(lines[2]),
+                                                        .bytes = bytes};
+}
+
+static void read_variables(char *text, struct rp_source_variables *ret)
+{
+    char *lines[4];
+    size_t count = 0;
+
+    for (char *line; (line = strsep(&text, "\n"));) {
+        lines[count++] = line;
+        if (count < 4)
+            continue;
+        add_variable(lines, ret);
+        count = 0;
+    }
+}
+
+int rp_source_variables(const char *symbolizer, const char *elf, uint64_t address,
+                        const char *scratch, struct rp_source_variables *ret, struct rp_err *err)
+{
+    rp_autofree char *text = NULL;
+    int rc;
+
+    *ret = (struct rp_source_variables){0};
+    rc = run_symbolizer(symbolizer, ask_variables, elf, &address, 1, scratch, &text, err);
+    if (rc == 0)
+        read_variables(text, ret);
+    return rc;
+}
+
+void rp_source_variables_free(struct rp_source_variables *variables)
+{
+    for (size_t i = 0; i < variables->count; i++) {
+        free(variables->at[i].function);
+        free(variables->at[i].name);
+        free(variables->at[i].place);
+    }
+    free(variables->at);
+    *variables = (struct rp_source_variables){0};
 }
 
 /* --- debug information --------------------------------------------------------------------- */

@@ -51,6 +51,29 @@ int rp_source_places(const char *symbolizer, const char *elf, const uint64_t *ad
 /** Accepts zeros. */
 void rp_source_places_free(struct rp_source_places *places);
 
+/** This is a variable that a function, or one that was inlined into it, declares. */
+struct rp_source_variable {
+    char *function; /**< "fir" */
+    char *name;     /**< "tile" */
+    char *place;    /**< "file:line" */
+    uint64_t bytes; /**< never 0 */
+};
+
+struct rp_source_variables {
+    struct rp_source_variable *at; /**< in the order of the debug information */
+    size_t count;
+};
+
+/**
+ * Finds the variables of the function at an address that have a name, a place and a size.
+ * @param ret free it with rp_source_variables_free, also on failure
+ * @return 0, RP_ENVIRONMENT
+ */
+int rp_source_variables(const char *symbolizer, const char *elf, uint64_t address,
+                        const char *scratch, struct rp_source_variables *ret, struct rp_err *err);
+/** Accepts zeros. */
+void rp_source_variables_free(struct rp_source_variables *variables);
+
 /** Says whether an ELF file has line numbers; without them nobody needs to start llvm-symbolizer.
  */
 bool rp_has_source_lines(const char *elf);

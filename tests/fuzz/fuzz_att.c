@@ -60,6 +60,8 @@ static void check(const struct rp_thread_trace *trace)
 static int read_json(uint8_t which, const json_t *root, struct rp_att_build *build,
                      struct rp_err *err)
 {
+    if (which % 8 == 7)
+        return rp_att_read_variables(root, build->trace, err);
     switch (which % 4) {
     case 0:
         return rp_att_read_code(root, build->trace, err);

@@ -16,7 +16,7 @@ function bottleneckPart(k) {
   const a = k.analysis;
   if (!a) return el('div', {}, el('h4', {}, 'Bottleneck'), el('p', { className: 'dim' }, 'unknown'));
   const b = a.bottleneck, condition = (c) => `${words(c.feature)} ${known(c.value) ? digits(c.value) : 'unknown'}${c.is === 'unknown' ? '' : ` ${c.is === 'at_least' ? '≥' : '<'} ${c.threshold}`}`;
-  const node = el('div', {}, el('h4', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(b.label)), ' ', known(b.cause) && b.cause !== b.label ? words(b.cause) : '', b.line ? el('span', {}, ', mostly at ', place(b.line), b.inlined_at ? ' (inlined at ' : '', b.inlined_at ? place(b.inlined_at) : '', b.inlined_at ? ')' : '') : null));
+  const node = el('div', {}, el('h4', {}, 'Bottleneck'), el('p', {}, el('span', { className: 'chip' }, words(b.label)), ' ', known(b.cause) && b.cause !== b.label ? words(b.cause) : '', b.line ? el('span', {}, ', mostly at ', place(b.line), b.inlined_at ? ' (inlined at ' : '', b.inlined_at ? place(b.inlined_at) : '', b.inlined_at ? ')' : '', b.waits_at ? '; waves wait at ' : '', b.waits_at ? place(b.waits_at) : '') : null));
   if (b.evidence && b.evidence.length) node.append(list(b.evidence.map((e) => [e.name, `${e.value} ${e.unit}`])));
   if (b.or) node.append(el('p', {}, `It may also be ${words(b.or.cause)}: ${words(b.or.feature)} would tell (needs ${b.or.needs}).`));
   if (b.advice) node.append(el('p', {}, 'Try: ' + b.advice + '.'));

@@ -142,6 +142,7 @@ import json, os, sys
 rows = json.load(open(sys.argv[1] + "/code.json"))["code"]
 assert any(r[6] for r in rows) and all(r[3] == "" for r in rows if not r[0].startswith("; "))
 assert not os.path.exists(sys.argv[1] + "/snapshots.json")
+assert not os.path.exists(sys.argv[1] + "/variables.json")
 EOF
 
 # At -O0 nothing is inlined, and the functions of the device libraries have no lines.

@@ -10,6 +10,7 @@
 
 #include "analyze/bottleneck.c"
 #include "analyze/bottleneck_features.c"
+#include "analyze/bottleneck_lines.c"
 #include "analyze/bottleneck_rank.c"
 
 #define LABEL(id) RP_BOTTLENECK_##id
@@ -310,7 +311,7 @@ static const char *program_line(enum rp_cause cause, bool is_kernel)
     for (size_t i = 0; i < 3; i++)
         found[i].features.of[RP_FEATURE_DURATION_NS] = short_ns;
     assert_true(bottleneck_index_make(&index, &in));
-    find_lines_of_calls(&in, &index, &b);
+    rp_bottleneck_line_of_program(&in, &index, &b);
     return b.program.line;
 }
 
@@ -321,7 +322,7 @@ static void the_program_has_the_line_of_its_cause(void **state)
     assert_string_equal(program_line(RP_CAUSE_COPY, false), "x:3");
     assert_string_equal(program_line(RP_CAUSE_HOST, false), "x:4");
     assert_null(program_line(RP_CAUSE_COMMUNICATION, false));
-    assert_string_equal(program_line(RP_CAUSE_HBM, true), "own:9");
+    assert_null(program_line(RP_CAUSE_HBM, true)); /* It has its kernel's when it is judged. */
 }
 
 /* What is decided at the launch has its line; another finding keeps that of the kernel's code. */
@@ -354,9 +355,56 @@ static void kernels_have_the_lines_of_their_launches(void **state)
         rp_cleanup(bottleneck_index_free) struct rp_bottleneck_index index = {0};
 
         assert_true(bottleneck_index_make(&index, &in));
-        find_lines_of_calls(&in, &index, &b);
+        rp_bottleneck_lines_of_kernels(&in, &index, &b);
         assert_string_equal(found.finding.line, rows[i].line);
     }
+}
+
+/* Returns a finding on a kernel that declares arrays of 1024 and 3072 bytes in LDS, if it has any,
+ * and one of 768 bytes in these registers. */
+static struct rp_finding declared(enum rp_cause cause, const char *limiter, uint32_t registers)
+{
+    static struct rp_att_variable variables[] = {
+        {(char *)"x:4", false, 8},  {(char *)"x:3", false, 1024}, {(char *)"x:5", false, 3072},
+        {(char *)"x:7", true, 768}, {(char *)"x:6", true, 512},   {(char *)"x:2", true, 32},
+    };
+    static struct rp_att_kernel name = {.symbol = (char *)"k", .name = (char *)"k"};
+    struct rp_thread_trace trace = {
+        .kernels = &name, .kernel_count = 1, .variables = variables, .variable_count = 6};
+    struct rp_thread_traces traces = {.traces = &trace, .count = 1};
+    struct rp_kernel_summary kernel = {
+        .name = "k",
+        .symbol = "k",
+        .launch_line = "x:90",
+        .resources = {.lds_bytes = limiter ? 4096 : 0, .arch_vgpr = registers}};
+    struct rp_profile profile = {.kernels = &kernel, .kernel_count = 1};
+    struct rp_bottleneck_inputs in = {.profile = &profile, .traces = &traces};
+    struct rp_bottleneck_kernel found = {
+        .name = (char *)"k",
+        .finding = {.cause = cause,
+                    .rule = rule_called("resources_keep_waves_out"),
+                    .line = "x:50",
+                    .limiter = limiter}};
+    struct rp_bottlenecks b = {.kernels = &found, .kernel_count = 1};
+    rp_cleanup(bottleneck_index_free) struct rp_bottleneck_index index = {0};
+
+    assert_true(bottleneck_index_make(&index, &in));
+    rp_bottleneck_lines_of_kernels(&in, &index, &b);
+    return found.finding;
+}
+
+static void what_keeps_waves_out_is_declared_somewhere(void **state)
+{
+    (void)state;
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", 64).line, "x:5");
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", 64).waits_at, "x:50");
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "vgpr", 256).line, "x:7");
+    assert_string_equal(declared(RP_CAUSE_SPILLS, "", 128).line, "x:7");
+    assert_string_equal(declared(RP_CAUSE_SPILLS, "", 256).line, "x:3"); /* They hold the array. */
+    assert_string_equal(declared(RP_CAUSE_SPILLS, NULL, 128).line, "x:5"); /* There is no LDS. */
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "workgroup_size", 64).line, "x:90");
+    assert_string_equal(declared(RP_CAUSE_HBM, NULL, 64).line, "x:50");
+    assert_null(declared(RP_CAUSE_HBM, NULL, 64).waits_at);
 }
 
 int main(void)
@@ -374,6 +422,7 @@ int main(void)
         cmocka_unit_test(parts_and_wholes_are_counted_together),
         cmocka_unit_test(the_program_has_the_line_of_its_cause),
         cmocka_unit_test(kernels_have_the_lines_of_their_launches),
+        cmocka_unit_test(what_keeps_waves_out_is_declared_somewhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,7 +278,36 @@ static void names_with_quotes_come_to_the_symbolizer(void **state)
     args = rp_read_text(kept, 1000);
     rp_remove_tree(dir);
     assert_string_equal(args, "--inlines\n--functions=none\n"
-                              "--obj=\"/a \\\"b\\\"\\\\c/x.co\"\n0x1234\n");
+                              "--obj=\"/a \\\"b\\\"\\\\c/x.co\"\n\"CODE 0x1234\"\n");
+}
+
+/* What has no name, place or size is left out, and so is a group that is cut short. */
+static void variables_have_a_name_a_place_and_a_size(void **state)
+{
+    static const char script[] =
+        "#!/bin/sh\n"
+        "printf 'k\\ntile\\n/a/k.hip:38\\n?? 61440 ??\\nk\\n??\\n/a/k.hip:39\\n?? 4 ??\\n'\n"
+        "printf 'k\\nx\\n??:0\\n?? 4 ??\\nk\\ny\\n/a/k.hip:40\\n?? ?? ??\\n'\n"
+        "printf 'g\\nz\\n/a/g.h:7\\n-16 8 ??\\nk\\nw\\n/a/k.hip:41\\n'\n";
+    char dir[] = "/tmp/rp-symbolizer-XXXXXX";
+    rp_autofree char *symbolizer = mkdtemp(dir) ? rp_path_join(dir, "symbolizer") : NULL;
+    rp_autofree char *scratch = rp_path_join(dir, "scratch");
+    struct rp_source_variables found;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_write_file(symbolizer, script, strlen(script), &err), 0);
+    assert_int_equal(chmod(symbolizer, 0700), 0);
+    assert_int_equal(rp_source_variables(symbolizer, "x.co", 0x1234, scratch, &found, &err), 0);
+    rp_remove_tree(dir);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.at[0].function, "k");
+    assert_string_equal(found.at[0].name, "tile");
+    assert_string_equal(found.at[0].place, "/a/k.hip:38");
+    assert_int_equal(found.at[0].bytes, 61440);
+    assert_string_equal(found.at[1].name, "z");
+    assert_int_equal(found.at[1].bytes, 8);
+    rp_source_variables_free(&found);
 }
 
 struct source_row {
@@ -401,6 +430,7 @@ int main(void)
         cmocka_unit_test(states_fill_the_life),
         cmocka_unit_test(expressions_find_what_they_find_elsewhere),
         cmocka_unit_test(names_with_quotes_come_to_the_symbolizer),
+        cmocka_unit_test(variables_have_a_name_a_place_and_a_size),
         cmocka_unit_test(what_cannot_be_said_is_refused),
         cmocka_unit_test(different_names_stay_different),
         cmocka_unit_test(long_names_are_cut),
