@@ -207,6 +207,8 @@ bool rp_happens_before_learn(struct rp_happens_before *causal, uint64_t ticks);
 void rp_happens_before_open(struct rp_happens_before *causal);
 /** This closes the call; its packets were submitted at @p floor_ticks at the earliest. */
 void rp_happens_before_close(struct rp_happens_before *causal, uint64_t floor_ticks);
+/** The host works for so long: what it submits from now on comes later. */
+void rp_happens_before_spend(struct rp_happens_before *causal, uint64_t ticks);
 
 /**
  * Returns when the packet at @p index, the oldest of its queue, was submitted.

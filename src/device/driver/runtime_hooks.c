@@ -252,6 +252,10 @@ RP_EXPORT int hsa_amd_memory_async_copy_rect(const void *to, const void *to_offs
 RP_EXPORT int hsa_memory_copy(void *to, const void *from, size_t bytes);
 RP_EXPORT int hsa_amd_memory_fill(void *to, uint32_t value, size_t count);
 
+/* A copy's submission takes the host so long at least. Without it copies of several streams would
+ * begin at once, and share their link, where on a machine the first one is ahead of the others. */
+enum { SUBMIT_COPY_US = 2 };
+
 static struct rp_device *begin(void)
 {
     struct rp_device *device = rp_device_get();
@@ -283,6 +287,7 @@ static void end(struct rp_device *device, uint32_t count, const hsa_signal_t *si
     if (!device)
         return;
     rp_happens_before_close(&device->causal, over(device, count, signals));
+    rp_happens_before_spend(&device->causal, device->arch.timestamp_mhz * SUBMIT_COPY_US);
     rp_queues_kick(&device->queues);
 }
 

@@ -139,6 +139,15 @@ void rp_happens_before_close(struct rp_happens_before *causal, uint64_t floor_ti
     pthread_mutex_unlock(&causal->lock);
 }
 
+void rp_happens_before_spend(struct rp_happens_before *causal, uint64_t ticks)
+{
+    pthread_mutex_lock(&causal->lock);
+    if (causal->open == 0)
+        stamp_all(causal, causal->known);
+    __atomic_store_n(&causal->known, causal->known + ticks, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&causal->lock);
+}
+
 bool rp_happens_before_submitted(struct rp_happens_before *causal,
                                  struct rp_happens_before_queue *line, uint64_t index,
                                  uint64_t *ret_ticks)

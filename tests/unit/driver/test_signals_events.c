@@ -384,6 +384,24 @@ static void calls_of_two_threads(void **state)
     assert_int_equal(submitted(b, 0, 1), 300);
 }
 
+static void work_of_the_host_takes_time(void **state)
+{
+    struct bench *b = *state;
+    b->written[0] = 1;
+    rp_happens_before_open(&b->causal);
+    b->written[1] = 1;
+    rp_happens_before_close(&b->causal, 0);
+    rp_happens_before_spend(&b->causal, 200);
+    b->written[0] = 2;
+    b->written[1] = 2;
+    assert_int_equal(submitted(b, 0, 0), BEGIN); /* before */
+    assert_int_equal(submitted(b, 1, 0), BEGIN);
+    assert_int_equal(submitted(b, 0, 1), BEGIN + 200);
+    assert_int_equal(submitted(b, 1, 1), BEGIN + 200);
+    assert_false(rp_happens_before_learn(&b->causal, BEGIN + 100)); /* That was long ago. */
+    assert_int_equal(rp_happens_before_known(&b->causal), BEGIN + 200);
+}
+
 static void nothing_is_held_for_who_is_kept_waiting(void **state)
 {
     struct bench *b = *state;
@@ -453,6 +471,7 @@ int main(void)
         QUEUE(what_came_before_a_wait_is_not_moved_by_it),
         QUEUE(packets_of_an_open_call_are_held),
         QUEUE(calls_of_two_threads),
+        QUEUE(work_of_the_host_takes_time),
         QUEUE(nothing_is_held_for_who_is_kept_waiting),
         QUEUE(any_order_of_host_and_device),
     };
