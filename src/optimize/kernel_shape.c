@@ -2,6 +2,8 @@
  * text. */
 #include "optimize/kernel_shape.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,15 +50,49 @@ static void shape_source(const struct rp_shape_walk *walk, const struct rp_ast_n
     rp_tokens_free(&tokens);
 }
 
-/** Adds a variable of the function, if it is more than a plain one. */
+static bool is_in_lds(const struct rp_ast_node *variable)
+{
+    for (size_t i = 0; i < variable->count; i++)
+        if (rp_ast_is(&variable->children[i], "CUDASharedAttr"))
+            return !variable->storage || strcmp(variable->storage, "extern") != 0;
+    return false;
+}
+
+/** Returns the bytes of a type's text before the bounds of an array: 5 of "float[64][65]".
+ * @param ret  all elements; 0: no array, or a bound is no number */
+static size_t element_type(const char *type, uint64_t *ret)
+{
+    size_t bytes = strlen(type), begin;
+    uint64_t elements = 1;
+
+    for (; bytes && type[bytes - 1] == ']'; bytes = begin) {
+        char *end;
+
+        begin = bytes - 1;
+        while (begin && type[begin] != '[')
+            begin--;
+        if (!begin)
+            break;
+        errno = 0;
+        elements *= strtoull(type + begin + 1, &end, 10);
+        elements *= *end == ']' && end > type + begin + 1 && errno == 0;
+    }
+    *ret = type[bytes] ? elements : 0;
+    return bytes;
+}
+
+/** Adds a variable of the function, if it is more than a plain one. An array in LDS may become
+ * larger, such as by padded rows. */
 static void shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_node *node)
 {
     rp_autobuf text = {0};
     bool special = node->storage || node->tls || (node->type && strstr(node->type, "volatile"));
+    const char *type = node->type ? node->type : "";
+    uint64_t elements = 0;
+    size_t bytes = is_in_lds(node) ? element_type(type, &elements) : strlen(type);
 
-    rp_buf_printf(&text, "the variable %s\t%s %s %s", node->name ? node->name : "?",
-                  node->storage ? node->storage : "", node->tls ? node->tls : "",
-                  node->type ? node->type : "");
+    rp_buf_printf(&text, "the variable %s\t%s %s %.*s", node->name ? node->name : "?",
+                  node->storage ? node->storage : "", node->tls ? node->tls : "", (int)bytes, type);
     for (size_t i = 0; i < node->count; i++) {
         const char *kind = node->children[i].kind;
         size_t length = kind ? strlen(kind) : 0;
@@ -67,8 +103,10 @@ static void shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_node
         shape_source(walk, &node->children[i], &text);
         special = true;
     }
-    if (special)
-        rp_shape_add(walk, RP_SHAPE_LOCAL, node, rp_buf_text(&text));
+    if (!special)
+        return;
+    rp_shape_add(walk, RP_SHAPE_LOCAL, node, rp_buf_text(&text));
+    walk->function->items[walk->function->count - 1].elements = elements;
 }
 
 /** Adds a use of a variable from outside. */
@@ -969,6 +1007,15 @@ static int refuse_same(const struct rp_shape_text *original, const struct rp_sha
                    line_of(original, was), name_bytes(was), was->text);
 }
 
+static int refuse_smaller(const struct rp_shape_item *was, const struct rp_shape_text *candidate,
+                          const struct rp_shape_item *is, struct rp_err *err)
+{
+    return rp_fail(err, RP_VERDICT,
+                   "line %u: %.*s in LDS has %" PRIu64 " elements, and %" PRIu64
+                   " in the original: it may grow, not shrink",
+                   line_of(candidate, is), name_bytes(is), is->text, is->elements, was->elements);
+}
+
 /** Both must have the same items in the same order. */
 static int compare_ordered(const struct rp_shape_text *original,
                            const struct rp_shape_function *was,
@@ -984,6 +1031,8 @@ static int compare_ordered(const struct rp_shape_text *original,
 
         if (!a && !b)
             return 0;
+        if (a && b && b->elements < a->elements && strcmp(a->text, b->text) == 0)
+            return refuse_smaller(a, candidate, b, err);
         if (a && b && strcmp(a->text, b->text) == 0)
             continue;
         if (class != RP_SHAPE_ORDERED)

@@ -519,7 +519,8 @@ static const char unroll_rules[] =
 static const char body_rules[] =
     "- Change only what stands between the braces of the kernel. No inline assembly, no static "
     "variables, nothing outside the kernel, no lines of the preprocessor but unroll pragmas, and "
-    "as many `return`, `volatile` and `__shared__` as there are now.\n"
+    "as many `return`, `volatile` and `__shared__` as there are now. An array in LDS may become "
+    "larger, such as by padded rows.\n"
     "- Barriers, fences, atomics and operations between lanes stay the same ones, in the same "
     "order, in the same loops and branches; what decides how often a barrier is met (conditions, "
     "heads of loops, `break`, `continue`) stays as it is. Memory that the kernel changes is read "
