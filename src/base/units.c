@@ -80,7 +80,7 @@ static unsigned decimals_of_ratio(double ratio)
                                : 4;
 }
 
-static bool is_no_change(double speedup)
+bool rp_is_no_change(double speedup)
 {
     return fabs(speedup - 1) < 0.00005;
 }
@@ -97,7 +97,7 @@ struct rp_number_text rp_speed_change(double speedup)
 
     if (!isfinite(speedup) || speedup <= 0)
         return text;
-    if (is_no_change(speedup))
+    if (rp_is_no_change(speedup))
         snprintf(text.text, sizeof text.text, "equally fast");
     else
         snprintf(text.text, sizeof text.text, "%.20sx %s",
@@ -124,9 +124,9 @@ struct rp_range_text rp_speed_range(double low, double high)
 
     if (strcmp(from.text, to.text) == 0)
         snprintf(text.text, sizeof text.text, "%s", from.text);
-    else if (low > 1 && high > 1 && !is_no_change(low))
+    else if (low > 1 && high > 1 && !rp_is_no_change(low))
         return range_of(low, high, "faster");
-    else if (low < 1 && high < 1 && low > 0 && !is_no_change(high))
+    else if (low < 1 && high < 1 && low > 0 && !rp_is_no_change(high))
         return range_of(1 / high, 1 / low, "slower");
     else
         snprintf(text.text, sizeof text.text, "%.28s to %.28s", from.text, to.text);

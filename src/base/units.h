@@ -30,6 +30,9 @@ struct rp_number_text rp_number_signed(double value, unsigned decimals);
  * @param speedup  time before / time after */
 struct rp_number_text rp_speed_change(double speedup);
 
+/** Says whether rp_speed_change would call it equally fast. */
+bool rp_is_no_change(double speedup);
+
 /** This is a text with two such numbers, which is returned by value. */
 struct rp_range_text {
     char text[64];

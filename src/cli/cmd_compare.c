@@ -47,6 +47,63 @@ static bool is_output(const char *file)
     return file && strcmp(file, "-") == 0;
 }
 
+/* --- what to do next ----------------------------------------------------------------------- */
+
+/** Returns the comparison that is worst: of several the one that asks for something to be done. */
+static const struct rp_versus_found *worst_of(const struct rp_compare_report *report)
+{
+    static const int ranks[] = {[RP_COMPARE_SLOWER] = 3,
+                                [RP_COMPARE_UNDECIDED] = 2,
+                                [RP_COMPARE_FASTER] = 1,
+                                [RP_COMPARE_EQUAL] = 0};
+    const struct rp_versus_found *worst = report->list;
+
+    for (size_t i = 1; i < report->count; i++)
+        if (ranks[report->list[i].whole.verdict] > ranks[worst->whole.verdict])
+            worst = &report->list[i];
+    return worst;
+}
+
+/** Adds a path in a form that is not taken for an option. */
+static void add_path(struct rp_buf *kept, const char *path)
+{
+    rp_buf_printf(kept, "%s%s", path[0] == '-' ? "./" : "", path);
+}
+
+/** What became slower is looked at closer, what is undecided in more detail; what is faster is
+ * worth being remembered. Nothing follows where there is no difference. */
+static void put_next(const struct options *options, const struct rp_compare_report *report,
+                     struct rp_buf *text)
+{
+    const struct rp_page page = rp_page_of_words(text, rp_cli_style());
+    const struct rp_versus_found *c = worst_of(report);
+    const enum rp_versus_verdict verdict = c->whole.verdict;
+    rp_autobuf before = {0}, after = {0};
+    const char *words[6] = {"rocm-perf"};
+
+    if (c->after->told.is || verdict == RP_COMPARE_EQUAL)
+        return;
+    add_path(&before, c->before->path);
+    add_path(&after, c->after->path);
+    words[2] = rp_buf_text(&after);
+    if (verdict == RP_COMPARE_SLOWER && rp_path_is_dir(c->after->path)) {
+        words[1] = "analyze";
+    } else if (verdict == RP_COMPARE_FASTER && !c->after->incomplete) {
+        words[1] = "history";
+        words[2] = "add";
+        words[3] = rp_buf_text(&after);
+    } else if (!options->args.verbose) {
+        words[1] = "compare";
+        words[2] = "-v";
+        words[3] = rp_buf_text(&before);
+        words[4] = rp_buf_text(&after);
+    } else {
+        return;
+    }
+    rp_buf_puts(text, "\n");
+    rp_page_next(&page, words);
+}
+
 /* --- comparing ----------------------------------------------------------------------------- */
 
 struct work {
@@ -124,7 +181,9 @@ static int put(const struct options *options, const struct rp_compare_report *re
         return rp_report_compare_json(report, text, err);
     if (options->args.markdown)
         return rp_report_compare_markdown(report, text, err);
-    rc = rp_report_compare_term(report, rp_cli_style(), text, err);
+    rc = rp_report_compare_term(report, rp_cli_style_of(options->args.verbose), text, err);
+    if (rc == 0)
+        put_next(options, report, text);
     return rc < 0 || !options->args.github ? rc : rp_report_compare_github(report, text, err);
 }
 

@@ -415,13 +415,14 @@ static int put_kernels(const struct rp_page *page, const struct rp_versus_found 
     if (rp_short_names_make(names, c->kernel_count, &short_names, err) < 0)
         return -1;
     for (size_t i = 0; i < c->kernel_count; i++)
-        if (rp_versus_is_shown(&c->kernels[i], i, MOST_KERNELS))
-            compare_term_put_kernel(page, &c->kernels[i], short_names.at[i], c->whole.reason);
+        if (page->verbose || rp_versus_is_shown(&c->kernels[i], i, MOST_KERNELS))
+            compare_term_put_kernel(page, &c->kernels[i],
+                                    page->verbose ? names[i] : short_names.at[i], c->whole.reason);
         else
             hidden++;
     rp_short_names_free(&short_names);
     if (hidden)
-        rp_page_line(page, RP_INK_DIM, 0, "and %zu more kernels, none faster or slower: --json",
+        rp_page_line(page, RP_INK_DIM, 0, "and %zu more kernels, none faster or slower: -v",
                      hidden);
     return 0;
 }
@@ -453,7 +454,52 @@ static void put_gaps(const struct rp_page *page, const struct rp_versus_found *c
     page->out->failed |= gaps.failed;
 }
 
-/** The end-to-end verdict is the first line, gates stand before the kernels that explain them. */
+/** Appends what is known of a time that is neither faster nor slower for certain. */
+static void put_open(struct rp_buf *to, const struct rp_versus_time *t, const char *after,
+                     const char *before)
+{
+    if (t->verdict == RP_COMPARE_EQUAL)
+        rp_buf_printf(to, "No difference: %s is as fast as %s", after, before);
+    else
+        rp_buf_printf(to, "Undecided whether %s is faster or slower than %s", after, before);
+    if (t->verdict == RP_COMPARE_UNDECIDED && t->bounded)
+        rp_buf_printf(to, ": %s", rp_speed_range(1 / t->high, 1 / t->low).text);
+}
+
+/** Appends one sentence: "after is 2.1x faster than before". */
+static void put_sentence(struct rp_buf *to, const struct rp_versus_found *c)
+{
+    const struct rp_versus_time *t = &c->whole;
+    const bool replay = c->after->told.is;
+    const char *after = replay ? "B" : c->after->path, *before = replay ? "A" : c->before->path;
+    const bool decided = t->verdict == RP_COMPARE_FASTER || t->verdict == RP_COMPARE_SLOWER;
+
+    if (replay && c->after->told.wrong) {
+        rp_buf_puts(to, "B gives different output, so its speed does not count");
+    } else if (decided && rp_is_no_change(1 / t->ratio)) {
+        rp_buf_printf(to, "%s is slightly %s than %s", after, rp_versus_verdict_names[t->verdict],
+                      before);
+    } else if (decided) {
+        rp_buf_printf(to, "%s is %s than %s", after, rp_speed_change(1 / t->ratio).text, before);
+    } else {
+        put_open(to, t, after, before);
+    }
+    if (t->reason)
+        rp_buf_printf(to, "%s%s", t->verdict == RP_COMPARE_UNDECIDED ? "; " : ": ", t->reason);
+    rp_buf_puts(to, ".");
+}
+
+static void put_result(const struct rp_page *page, const struct rp_versus_found *c)
+{
+    rp_autobuf text = {0};
+
+    put_sentence(&text, c);
+    rp_page_words(page, RP_INK_BOLD, 0, 0, "%s", rp_buf_text(&text));
+    rp_buf_puts(page->out, "\n");
+    page->out->failed |= text.failed;
+}
+
+/** The result is the first line, gates stand before the kernels that explain them. */
 static int compare_term_put_comparison(const struct rp_page *page,
                                        const struct rp_compare_report *r, size_t at,
                                        struct rp_err *err)
@@ -463,9 +509,8 @@ static int compare_term_put_comparison(const struct rp_page *page,
 
     if (at)
         rp_page_text(page, RP_INK_PLAIN, 0, "");
+    put_result(page, c);
     compare_term_put_time(page, &c->whole, c->after->told.is ? "kernel B" : "all kernels");
-    if (c->whole.reason)
-        rp_page_text(page, RP_INK_DIM, 10, c->whole.reason);
     put_gaps(page, c);
     put_gates(page, r, at);
     if (c->after->told.is) {
@@ -482,8 +527,9 @@ static int compare_term_put_comparison(const struct rp_page *page,
     if (c->whole.bounded && c->whole.level < 1)
         snprintf(level, sizeof level, ", intervals of %s %% and more",
                  rp_number_fixed(100 * c->whole.level, 1).text);
-    rp_page_line(page, RP_INK_DIM, 0, "margin %s %%%s",
-                 rp_number_fixed(100 * r->rule.margin, 2).text, level);
+    if (page->verbose)
+        rp_page_line(page, RP_INK_DIM, 0, "margin %s %%%s",
+                     rp_number_fixed(100 * r->rule.margin, 2).text, level);
     return put_kernels(page, c, err);
 }
 
