@@ -521,7 +521,27 @@ static int put_results(const struct history_request *request, struct rp_history 
                                             : rp_report_history_lines(shown, count, text, err);
     return request->args->json
                ? rp_report_history_json(shown, count, times, text, err)
-               : rp_report_history_term(shown, count, times, rp_cli_style(), text, err);
+               : rp_report_history_term(shown, count, times,
+                                        rp_cli_style_of(request->args->verbose), text, err);
+}
+
+/** What became slower is looked at kernel by kernel. Without a commit its results have no name by
+ * which `history show` finds them. */
+static void put_next(const struct history_request *request, const struct rp_history_result *since,
+                     struct rp_buf *text)
+{
+    const struct rp_page page = rp_page_of_words(text, rp_cli_style());
+    const char *words[8] = {"rocm-perf", "history", "show", "--commit",
+                            since ? since->commit : NULL};
+
+    if (!since || !since->commit || since->commit[0] == '-')
+        return;
+    if (RP_IS_GIVEN(history, request->args, db)) {
+        words[5] = "--db";
+        words[6] = request->args->db;
+    }
+    rp_buf_puts(text, "\n");
+    rp_page_next(&page, words);
 }
 
 /* @param ret_fails whether a check has to fail */
@@ -545,8 +565,12 @@ static int put_series(const struct history_request *request, const struct rp_his
                       (request->args->strict && list.list[i].state == RP_SERIES_UNDECIDED);
     if (is(request, "plot"))
         return rp_report_changes_svg(&list, text, err);
-    return request->args->json ? rp_report_changes_json(&list, &request->rule, text, err)
-                               : rp_report_changes_term(&list, rp_cli_style(), text, err);
+    if (request->args->json)
+        return rp_report_changes_json(&list, &request->rule, text, err);
+    rc = rp_report_changes_term(&list, rp_cli_style_of(request->args->verbose), text, err);
+    if (rc == 0)
+        put_next(request, rp_report_slower_since(&list), text);
+    return rc;
 }
 
 static int print(const struct history_request *request, struct rp_buf *text, struct rp_err *err)

@@ -1,8 +1,10 @@
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "report/report.h"
@@ -246,13 +248,19 @@ int rp_report_changes_json(const struct rp_series_list *list, const struct rp_ch
 
 enum { LEAST_WIDTH = 60, COMMIT = 8 };
 
-/* Writes as many digits as git shows, and whether there were changes that no commit has. */
+/* Writes as many digits as git shows, and whether there were changes that no commit has. What is no
+ * hash is a name, of which all tells. */
 static void put_commit(struct rp_buf *to, const char *commit)
 {
+    enum { HASH = 20 };
     const size_t length = commit ? strlen(commit) : 0;
     const bool dirty = length > 6 && strcmp(commit + length - 6, "-dirty") == 0;
+    const size_t digits = length ? strspn(commit, "0123456789abcdef") : 0;
 
-    rp_buf_printf(to, "%.*s%s", COMMIT, commit ? commit : "-", dirty && length > COMMIT ? "+" : "");
+    if (digits < HASH || digits != length - (dirty ? strlen("-dirty") : 0))
+        rp_buf_puts(to, length ? commit : "-");
+    else
+        rp_buf_printf(to, "%.*s%s", COMMIT, commit, dirty ? "+" : "");
 }
 
 /* Writes "app a=1 b=2". */
@@ -279,33 +287,73 @@ static struct rp_unit unit_of_kernels(const struct rp_page *page, const struct r
     return rp_unit_of(RP_UNIT_TIME, span, page->utf8);
 }
 
-static void put_kernels(const struct rp_page *page, const struct rp_history_result *r)
+/** Makes the names short that are printed beside each other, but whole ones where all is told. */
+static int name_kernels(const struct rp_page *page, const char **names, size_t count,
+                        struct rp_short_names *ret, struct rp_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < count; i++)
+        names[i] = names[i] ? names[i] : "all kernels";
+    if (!page->verbose)
+        return rp_short_names_make(names, count, ret, err);
+    *ret = (struct rp_short_names){.at = calloc(count + 1, sizeof *ret->at), .count = count};
+    for (size_t i = 0; i < count && ret->at && rc == 0; i++)
+        rc = (ret->at[i] = strdup(names[i])) ? 0 : -1;
+    if (ret->at && rc == 0)
+        return 0;
+    rp_short_names_free(ret);
+    return rp_out_of_memory(err);
+}
+
+/** Makes names of all kernels of these results, one result after the other. */
+static int name_times(const struct rp_page *page, const struct rp_history_result *const *results,
+                      size_t count, struct rp_short_names *ret, struct rp_err *err)
+{
+    rp_autofree const char **names = NULL;
+    size_t times = 0;
+
+    for (size_t i = 0; i < count; i++)
+        times += results[i]->times_count;
+    names = calloc(times + 1, sizeof *names);
+    if (!names)
+        return rp_out_of_memory(err);
+    times = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < results[i]->times_count; j++)
+            names[times++] = results[i]->times[j].kernel;
+    return name_kernels(page, names, times, ret, err);
+}
+
+/** @param names of its times */
+static void put_kernels(const struct rp_page *page, const struct rp_history_result *r,
+                        char *const *names)
 {
     const struct rp_unit unit = unit_of_kernels(page, r);
 
     for (size_t i = 1; i < r->times_count; i++)
-        rp_page_named(page, r->times[i].runtime_internal ? RP_INK_DIM : RP_INK_PLAIN, 6,
-                      r->times[i].kernel ? r->times[i].kernel : "all kernels",
+        rp_page_named(page, r->times[i].runtime_internal ? RP_INK_DIM : RP_INK_PLAIN, 6, names[i],
                       "%12s %s  %zu run%s  ", rp_unit_number(unit, median_ns(&r->times[i])).text,
                       unit.name, r->times[i].run_count, rp_plural(r->times[i].run_count));
 }
 
-/* @param unit of the times of all results */
+/* @param names of its times; NULL: they are not shown
+ * @param unit of the times of all results */
 static void history_term_put_result(const struct rp_page *page, const struct rp_history_result *r,
-                                    bool times, struct rp_unit unit)
+                                    char *const *names, struct rp_unit unit)
 {
     rp_autobuf commit = {0}, name = {0};
 
     put_commit(&commit, r->commit);
     put_program(&name, r->program, r->config);
-    rp_page_named(page, times ? RP_INK_BOLD : RP_INK_PLAIN, 0, rp_buf_text(&name),
+    rp_page_named(page, names ? RP_INK_BOLD : RP_INK_PLAIN, 0, rp_buf_text(&name),
                   "%4" PRId64 "  %s  %-9s %10s %s  %s%s  ", r->id, r->added, rp_buf_text(&commit),
                   r->times_count ? rp_unit_number(unit, median_ns(&r->times[0])).text : "?",
                   unit.name, r->software ? "software" : "hardware",
                   r->complete ? "" : " INCOMPLETE");
-    if (times) {
+    if (names) {
         rp_page_text(page, r->software ? RP_INK_YELLOW : RP_INK_DIM, 6, r->device);
-        put_kernels(page, r);
+        put_kernels(page, r, names);
     }
     page->out->failed |= commit.failed | name.failed;
 }
@@ -315,13 +363,18 @@ int rp_report_history_term(const struct rp_history_result *const *results, size_
 {
     const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
     struct rp_unit_span span = {0};
+    struct rp_short_names names;
+    size_t at = 0;
 
+    if (name_times(&page, results, count, &names, err) < 0)
+        return -(int)RP_ENVIRONMENT;
     for (size_t i = 0; i < count; i++)
         if (results[i]->times_count)
             rp_unit_span_add(&span, median_ns(&results[i]->times[0]));
-    for (size_t i = 0; i < count; i++)
-        history_term_put_result(&page, results[i], times,
+    for (size_t i = 0; i < count; at += results[i++]->times_count)
+        history_term_put_result(&page, results[i], times ? names.at + at : NULL,
                                 rp_unit_of(RP_UNIT_TIME, span, page.utf8));
+    rp_short_names_free(&names);
     if (!count)
         rp_page_text(&page, RP_INK_DIM, 0, "no results");
     return rp_report_end(buf, err);
@@ -414,12 +467,11 @@ static void put_undecided(const struct rp_page *page, const struct rp_series *s)
 
 /* @param unit of the times of the group */
 static void history_term_put_series(const struct rp_page *page, const struct rp_series *s,
-                                    struct rp_unit unit)
+                                    const char *name, struct rp_unit unit)
 {
-    rp_page_named(page, ink_of(s->state), 2, s->kernel ? s->kernel : "all kernels",
-                  "%-9s %12s %s %4zu result%-1s  ", rp_series_state_names[s->state],
-                  rp_unit_number(unit, newest_ns(s)).text, unit.name, s->point_count,
-                  rp_plural(s->point_count));
+    rp_page_named(page, ink_of(s->state), 2, name, "%-9s %12s %s %4zu result%-1s  ",
+                  rp_series_state_names[s->state], rp_unit_number(unit, newest_ns(s)).text,
+                  unit.name, s->point_count, rp_plural(s->point_count));
     for (size_t i = 0; i < s->change_count; i++)
         history_term_put_change(page, s, &s->changes[i]);
     if (s->inexact)
@@ -458,8 +510,31 @@ static const struct rp_series *other_model(const struct rp_series_list *list,
     return found;
 }
 
+/** Says whether times of another model took the place of this series. */
+static bool is_replaced(const struct rp_series_list *list, const struct rp_series *s)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct rp_series *before = other_model(list, &list->list[i]);
+
+        if (before && is_group(before, s))
+            return true;
+    }
+    return false;
+}
+
+/** Says whether some series of that group has become slower. */
+static bool is_slower_group(const struct rp_series_list *list, const struct rp_series *of)
+{
+    bool slower = false;
+
+    for (size_t i = 0; i < list->count; i++)
+        slower |= list->list[i].state == RP_SERIES_SLOWER && is_group(&list->list[i], of);
+    return slower;
+}
+
 /* Results of another model of time do not compare: nothing is known of a change until there are
- * enough of the new one. */
+ * enough of the new one. What the old ones were at their end is no news, but it still decides the
+ * exit status. */
 static void put_model_change(const struct rp_page *page, const struct rp_series_list *list,
                              const struct rp_series *s)
 {
@@ -475,15 +550,20 @@ static void put_model_change(const struct rp_page *page, const struct rp_series_
         page, RP_INK_YELLOW, 2, 2,
         "the model of time changed with result %" PRId64
         ", commit %s (before:%s): %zu of the %zu results of the new series that a verdict "
-        "needs",
+        "needs%s",
         first->id, rp_buf_text(&commit), before->device + before_model(before) + 1,
-        s->point_count < needed ? s->point_count : needed, needed);
+        s->point_count < needed ? s->point_count : needed, needed,
+        is_slower_group(list, before)
+            ? "; the old series was slower at its end, which fails this check until its results "
+              "are removed"
+            : "");
     page->out->failed |= commit.failed;
 }
 
-/* @param first of a program on a device */
+/* @param first of a program on a device
+ * @param names of all series */
 static void put_group_series(const struct rp_page *page, const struct rp_series_list *list,
-                             size_t first)
+                             char *const *names, size_t first)
 {
     struct rp_unit_span span = {0};
     struct rp_unit unit;
@@ -493,25 +573,140 @@ static void put_group_series(const struct rp_page *page, const struct rp_series_
             rp_unit_span_add(&span, newest_ns(&list->list[i]));
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     put_group(page, &list->list[first]);
+    if (is_replaced(list, &list->list[first]))
+        rp_page_text(page, RP_INK_DIM, 2, "an old series: times of another model took its place");
     put_model_change(page, list, &list->list[first]);
     for (size_t i = first; i < list->count; i++)
         if (is_group(&list->list[first], &list->list[i]))
-            history_term_put_series(page, &list->list[i], unit);
+            history_term_put_series(page, &list->list[i], names[i], unit);
+}
+
+/* --- the verdict --------------------------------------------------------------------------- */
+
+/** Counts series of each state that are not replaced, and finds of each state one to be named: of
+ * those that changed the one that changed most. */
+struct states {
+    size_t counts[RP_SERIES_ENDED + 1], all;
+    size_t named[RP_SERIES_ENDED + 1];
+    double changed[RP_SERIES_ENDED + 1];
+};
+
+static struct states count_states(const struct rp_series_list *list)
+{
+    struct states states = {0};
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct rp_series *s = &list->list[i];
+        const double changed =
+            s->change_count ? fabs(log(s->changes[s->change_count - 1].ratio)) : 0;
+
+        if (is_replaced(list, s))
+            continue;
+        if (!states.counts[s->state]++ || changed > states.changed[s->state]) {
+            states.named[s->state] = i;
+            states.changed[s->state] = changed;
+        }
+        states.all += s->state != RP_SERIES_ENDED;
+    }
+    return states;
+}
+
+/** Appends "reduce of ./app n=64 is 1.033x slower since result 13, commit c13". */
+static void put_changed(const struct rp_series *s, const char *name, struct rp_buf *to)
+{
+    const struct rp_change *change = s->change_count ? &s->changes[s->change_count - 1] : NULL;
+
+    rp_buf_printf(to, "%s of %s", name, s->program[0] ? s->program : "-");
+    for (const char *c = s->config; *c; c++)
+        rp_buf_printf(to, "%s%c", c == s->config ? " " : "", *c == '\n' ? ' ' : *c);
+    if (!change) {
+        rp_buf_printf(to, " is %s", rp_series_state_names[s->state]);
+        return;
+    }
+    rp_buf_printf(to, " %s %s since result %" PRId64 ", commit ", s->kernel ? "is" : "are",
+                  rp_speed_change(1 / change->ratio).text, s->points[change->at].result->id);
+    put_commit(to, s->points[change->at].result->commit);
+}
+
+static void put_states(const struct rp_series_list *list, char *const *names, struct rp_buf *to)
+{
+    const struct states states = count_states(list);
+    const size_t undecided = states.counts[RP_SERIES_UNDECIDED];
+    const enum rp_series_state state =
+        states.counts[RP_SERIES_SLOWER] ? RP_SERIES_SLOWER : RP_SERIES_FASTER;
+
+    if (states.counts[state]) {
+        put_changed(&list->list[states.named[state]], names[states.named[state]], to);
+        if (states.all > 1)
+            rp_buf_printf(to, "; %zu of %zu series %s %s", states.counts[state], states.all,
+                          states.counts[state] == 1 ? "is" : "are", rp_series_state_names[state]);
+        if (undecided)
+            rp_buf_printf(to, ", %zu undecided", undecided);
+    } else if (undecided) {
+        rp_buf_printf(to, "Undecided: %zu of %zu series need%s more results", undecided, states.all,
+                      undecided == 1 ? "s" : "");
+    } else {
+        rp_buf_printf(to, "No difference: %zu series %s steady", states.all,
+                      states.all == 1 ? "is" : "are");
+    }
+    rp_buf_puts(to, ".");
+}
+
+static void put_verdict(const struct rp_page *page, const struct rp_series_list *list,
+                        char *const *names)
+{
+    rp_autobuf text = {0}, capital = {0};
+    const char *said;
+
+    put_states(list, names, &text);
+    said = rp_buf_text(&text);
+    rp_buf_printf(&capital, "%s%s", strncmp(said, "all ", 4) == 0 ? "All " : "",
+                  said + (strncmp(said, "all ", 4) == 0 ? 4 : 0));
+    rp_page_words(page, RP_INK_BOLD, 0, 0, "%s", rp_buf_text(&capital));
+    rp_buf_puts(page->out, "\n");
+    page->out->failed |= text.failed | capital.failed;
+}
+
+const struct rp_history_result *rp_report_slower_since(const struct rp_series_list *list)
+{
+    const struct states states = count_states(list);
+    const struct rp_series *s = &list->list[states.named[RP_SERIES_SLOWER]];
+
+    return states.counts[RP_SERIES_SLOWER] && s->change_count
+               ? s->points[s->changes[s->change_count - 1].at].result
+               : NULL;
+}
+
+static int name_series(const struct rp_page *page, const struct rp_series_list *list,
+                       struct rp_short_names *ret, struct rp_err *err)
+{
+    rp_autofree const char **names = calloc(list->count + 1, sizeof *names);
+
+    if (!names)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < list->count; i++)
+        names[i] = list->list[i].kernel;
+    return name_kernels(page, names, list->count, ret, err);
 }
 
 int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err)
 {
     const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
+    struct rp_short_names names;
 
+    if (name_series(&page, list, &names, err) < 0)
+        return -(int)RP_ENVIRONMENT;
+    put_verdict(&page, list, names.at);
     for (size_t i = 0; i < list->count; i++) {
-        bool told = false;
+        bool told = !page.verbose && is_replaced(list, &list->list[i]);
 
         for (size_t j = 0; j < i && !told; j++)
             told = is_group(&list->list[i], &list->list[j]);
         if (!told)
-            put_group_series(&page, list, i);
+            put_group_series(&page, list, names.at, i);
     }
+    rp_short_names_free(&names);
     return rp_report_end(buf, err);
 }
 

@@ -243,6 +243,10 @@ int rp_report_changes_json(const struct rp_series_list *list, const struct rp_ch
                            struct rp_buf *buf, struct rp_err *err);
 int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err);
+
+/** Returns the result since which the series is slower that became slower most; NULL: none is. */
+const struct rp_history_result *rp_report_slower_since(const struct rp_series_list *list);
+
 /** Draws the first 24 of them. */
 int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf,
                           struct rp_err *err);

@@ -11,5 +11,6 @@ rocm-perf history check
 sed 's/9\.0,/9.1,/; s/9\.0$/9.1/' detailed.json >later.json
 rocm-perf history add --commit detailed2 --at 2026-11-04T00:00:00Z later.json
 rocm-perf history check
+rocm-perf history check -v | head -6
 # The refusal names what makes the base again.
 rocm-perf compare fast.json detailed.json
