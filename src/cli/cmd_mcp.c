@@ -429,11 +429,15 @@ static json_t *mcp_call_result(struct rp_mcp_call *call, int status)
 {
     const bool cut = call->out_bytes > call->out.len;
     json_t *content = json_array(), *result;
+    rp_autobuf verdict = {0};
     json_t *object = cut ? NULL : json_loadb(rp_buf_text(&call->out), call->out.len, 0, NULL);
     /* A client that was promised an object must get one, or a failure. */
     const bool failed = !is_answer(call->tool, status) || cut ||
                         (call->tool->output_schema && !json_is_object(object));
 
+    if (json_is_object(object) && !failed)
+        rp_mcp_put_verdict(call->tool, &call->command, object, &verdict);
+    add_block(content, rp_buf_text(&verdict), verdict.len);
     add_block(content, rp_buf_text(&call->out), call->out.len);
     add_remarks(call, status, cut, content);
     if (!json_array_size(content))

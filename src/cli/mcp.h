@@ -63,6 +63,13 @@ int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
                         struct rp_mcp_command *ret, struct rp_err *err);
 void rp_mcp_command_free(struct rp_mcp_command *command);
 
+/** Appends the sentences that the command prints first for people, each with a newline: what limits
+ * the program (profile with why or deep_analysis, analyze with analysis), which result is faster
+ * (compare). Of other answers it appends nothing.
+ * @param object what the command printed */
+void rp_mcp_put_verdict(const struct rp_mcp_tool *tool, const struct rp_mcp_command *command,
+                        const json_t *object, struct rp_buf *to);
+
 /* The build makes these texts of the files of schemas/. */
 
 extern const char rp_mcp_schema_autotune[];

@@ -466,8 +466,7 @@ static void put_open(struct rp_buf *to, const struct rp_versus_time *t, const ch
         rp_buf_printf(to, ": %s", rp_speed_range(1 / t->high, 1 / t->low).text);
 }
 
-/** Appends one sentence: "after is 2.1x faster than before". */
-static void put_sentence(struct rp_buf *to, const struct rp_versus_found *c)
+void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
 {
     const struct rp_versus_time *t = &c->whole;
     const bool replay = c->after->told.is;
@@ -493,7 +492,7 @@ static void put_result(const struct rp_page *page, const struct rp_versus_found 
 {
     rp_autobuf text = {0};
 
-    put_sentence(&text, c);
+    rp_versus_result_text(&text, c);
     rp_page_words(page, RP_INK_BOLD, 0, 0, "%s", rp_buf_text(&text));
     rp_buf_puts(page->out, "\n");
     page->out->failed |= text.failed;

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "cli/mcp.h"
 #include "unit/cmocka_all.h"
 
@@ -207,6 +210,73 @@ static void what_it_said(void **state)
     json_decref(result);
 }
 
+/** The result comes before its evidence, where there is one. */
+static void the_verdict_comes_first(void **state)
+{
+    static const struct {
+        const char *tool, *script, *first;
+    } rows[] = {
+        {"analyze", "echo '{\"program\": {\"text\": \"`k` is compute bound.\"}}'",
+         "`k` is compute bound.\n"},
+        {"analyze", "echo '{\"program\": {\"text\": null}}'", "{\"program\": {\"text\": null}}\n"},
+        {"analyze", "echo '{}'", "{}\n"},
+        {"compare",
+         "echo '{\"baseline\": {\"path\": \"a\"}, \"comparisons\": [{\"after\": {\"path\": \"b\", "
+         "\"measurement\": \"dispatches\"}, \"whole\": {\"different_output\": null, \"time\": "
+         "{\"verdict\": \"faster\", \"ratio\": 0.5, \"low\": 0.5, \"high\": 0.5, \"reason\": "
+         "null}}}, {\"after\": {\"path\": \"c\", \"measurement\": \"dispatches\"}, \"whole\": "
+         "{\"different_output\": null, \"time\": {\"verdict\": \"undecided\", \"ratio\": 1.1, "
+         "\"low\": null, \"high\": null, \"reason\": \"too few runs\"}}}]}'",
+         "b is 2.0x faster than a.\nUndecided whether c is faster or slower than a; too few "
+         "runs.\n"},
+        {"compare", "echo '{\"comparisons\": [1, {\"after\": 2}]}'",
+         "{\"comparisons\": [1, {\"after\": 2}]}\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *result = run_script(rows[i].tool, rows[i].script);
+
+        assert_string_equal(block(result, 0), rows[i].first);
+        assert_non_null(json_object_get(result, "structuredContent"));
+        json_decref(result);
+    }
+}
+
+/** A profile's folder has the verdict, if it was asked for and the program's words do not only look
+ * like it. */
+static void the_verdict_of_a_profile(void **state)
+{
+    static char folder[] = "/tmp/verdict-XXXXXX";
+    const struct rp_mcp_tool *tool = rp_mcp_tool_find("profile");
+    rp_autofree char *file = NULL;
+    rp_autofree char *output = NULL;
+    rp_autobuf asked = {0}, not_asked = {0};
+    FILE *to;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    file = rp_path_join(folder, "analysis.json");
+    output = rp_path_join("--output=", folder + 1);
+    to = fopen(file, "w");
+    assert_non_null(to);
+    fputs("{\"program\": {\"text\": \"`k` is compute bound.\"}}", to);
+    fclose(to);
+    {
+        const char *why[] = {"rocm-perf", "profile", "--why", output, "--", "a", NULL};
+        const char *of_program[] = {"rocm-perf", "profile", output, "--", "a", "--why", NULL};
+
+        rp_mcp_put_verdict(tool, &(struct rp_mcp_command){.argv = (char **)why, .words = 6}, NULL,
+                           &asked);
+        rp_mcp_put_verdict(tool, &(struct rp_mcp_command){.argv = (char **)of_program, .words = 6},
+                           NULL, &not_asked);
+    }
+    assert_string_equal(rp_buf_text(&asked), "`k` is compute bound.\n");
+    assert_string_equal(rp_buf_text(&not_asked), "");
+    unlink(file);
+    rmdir(folder);
+}
+
 static void more_than_is_passed_on(void **state)
 {
     json_t *result =
@@ -293,6 +363,8 @@ int main(void)
         cmocka_unit_test(errors_without_an_id),
         cmocka_unit_test(ends_of_commands),
         cmocka_unit_test(what_it_said),
+        cmocka_unit_test(the_verdict_comes_first),
+        cmocka_unit_test(the_verdict_of_a_profile),
         cmocka_unit_test(more_than_is_passed_on),
         cmocka_unit_test(what_is_said_is_told_seldom),
         cmocka_unit_test(silence_is_broken),
