@@ -1,7 +1,7 @@
 /*
  * What hardware counters cost: kernels on large grids, by turns without counters, with those that
  * follow from instructions, and with those of the caches as well; with fast and with detailed
- * timing. Prints processor time and how many times that of fast timing without counters it is. A
+ * timing. Prints processor time and how many times that of counts timing without counters it is. A
  * benchmark, not a test.
  *
  * usage: counters-speed <kernels.co of tests/isa> [repetitions [benchmark [scale]]]
@@ -19,9 +19,9 @@ static const struct way {
     enum rp_timing_mode timing;
     enum rp_counting counts;
 } ways[] = {
-    {"fast", RP_TIMING_FAST, RP_COUNT_NOTHING},
-    {"instructions", RP_TIMING_FAST, RP_COUNT_INSTRUCTIONS},
-    {"caches", RP_TIMING_FAST, RP_COUNT_MEMORY},
+    {"counts", RP_TIMING_COUNTS, RP_COUNT_NOTHING},
+    {"instructions", RP_TIMING_COUNTS, RP_COUNT_INSTRUCTIONS},
+    {"caches", RP_TIMING_COUNTS, RP_COUNT_MEMORY},
     {"detailed", RP_TIMING_DETAILED, RP_COUNT_NOTHING},
     {"detailed, caches", RP_TIMING_DETAILED, RP_COUNT_MEMORY},
 };

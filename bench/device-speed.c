@@ -108,7 +108,7 @@ int main(int argc, char **argv)
                                         "sgemm",   "softmax", "reduce",   "histogram"};
     enum { NAMES = sizeof names / sizeof names[0] };
     int repetitions = argc > 2 ? atoi(argv[2]) : 5;
-    rp_timing_set_mode(RP_TIMING_FAST); /* timing-speed has what the other costs. */
+    rp_timing_set_mode(RP_TIMING_COUNTS); /* timing-speed has what the other costs. */
     sim_init(&s);
     if (argc < 2 || sim_load(&s, argv[1], &code)) {
         fprintf(stderr, "usage: device-speed <kernels.co> [repetitions [benchmark]]\n");

@@ -83,7 +83,7 @@ int rocm_perf_number(const struct rocm_perf *run, enum rocm_perf_number which, d
 
 enum rocm_perf_text {
     ROCM_PERF_DEVICE = 0,       /**< "hardware", "software": then times are modelled */
-    ROCM_PERF_TIMING_MODEL = 1, /**< of the software device: "fast", "detailed", "off" */
+    ROCM_PERF_TIMING_MODEL = 1, /**< of the software device: "counts", "detailed", "off" */
     ROCM_PERF_NO_ROOFLINE = 2,  /**< why there is no roofline */
 };
 /** @return NULL when it is not known */

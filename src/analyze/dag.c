@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "base/work_progress.h"
+#include "trace/records.h"
 
 /* Holds the values of a row that a clip belongs to. */
 struct target {
@@ -670,7 +671,7 @@ static void find_timing(struct rp_store *const *stores, size_t count, struct rp_
 {
     if (count != 1)
         return;
-    r->timing_model = rp_store_metadata(stores[0], RP_STORE_TIMING_TAG);
+    r->timing_model = rp_timing_model_today(rp_store_metadata(stores[0], RP_STORE_TIMING_TAG));
     r->timing_version = rp_store_metadata(stores[0], RP_STORE_TIMING_VERSION_TAG);
 }
 

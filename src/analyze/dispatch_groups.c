@@ -9,6 +9,7 @@
 #include "analyze/roofline.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "trace/records.h"
 #include "trace/rocpd.h"
 
 /* Runs that use other GPUs number them in another way. */
@@ -499,6 +500,14 @@ static struct rp_simulated_timing simulation_of(const struct rp_simulations *r,
                     };
 }
 
+/* Returns a value of the traces' metadata, by today's name where it is a model of time. */
+static const char *metadata_of(struct rp_store *store, const char *tag)
+{
+    const char *said = rp_store_metadata(store, tag);
+
+    return strcmp(tag, RP_STORE_TIMING_TAG) == 0 ? rp_timing_model_today(said) : said;
+}
+
 static bool replays_is_same(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
@@ -507,11 +516,11 @@ static bool replays_is_same(const char *a, const char *b)
 int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
                       struct rp_err *err)
 {
-    const char *model = count ? rp_store_metadata(stores[0], RP_STORE_TIMING_TAG) : NULL;
+    const char *model = count ? metadata_of(stores[0], RP_STORE_TIMING_TAG) : NULL;
     const char *version = count ? rp_store_metadata(stores[0], RP_STORE_TIMING_VERSION_TAG) : NULL;
 
     for (size_t i = 1; i < count; i++)
-        if (!replays_is_same(rp_store_metadata(stores[i], RP_STORE_TIMING_TAG), model) ||
+        if (!replays_is_same(metadata_of(stores[i], RP_STORE_TIMING_TAG), model) ||
             !replays_is_same(rp_store_metadata(stores[i], RP_STORE_TIMING_VERSION_TAG), version))
             return rp_fail(err, RP_BAD_INPUT,
                            "the traces are of several models of time, and do not compare");
@@ -794,10 +803,10 @@ static bool origin_is_same(const char *a, const char *b)
 /* Returns the value that all have, or NULL. */
 static const char *common(struct rp_store *const *stores, size_t count, const char *tag)
 {
-    const char *said = count ? rp_store_metadata(stores[0], tag) : NULL;
+    const char *said = count ? metadata_of(stores[0], tag) : NULL;
 
     for (size_t i = 1; i < count; i++)
-        if (!origin_is_same(rp_store_metadata(stores[i], tag), said))
+        if (!origin_is_same(metadata_of(stores[i], tag), said))
             return NULL;
     return said;
 }

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "base/stats.h"
+#include "trace/records.h"
 
 /* This section decides whether the last results of a series differ from those before.
  * docs/how-it-decides.md explains why it is done so. */
@@ -658,7 +659,7 @@ static void put_gpu(struct rp_buf *to, const struct rp_versus_gpu *gpu, const ch
 }
 
 /* Writes everything that has to be the same for times to compare, as a text for people. */
-static char *device_of(const struct rp_versus_side *side)
+static char *device_of(const struct rp_versus_side *side, const char *model)
 {
     rp_autobuf text = {0};
 
@@ -668,8 +669,7 @@ static char *device_of(const struct rp_versus_side *side)
     for (size_t i = 0; i < side->gpu_count; i++)
         put_gpu(&text, &side->gpus[i], i ? " + " : "");
     if (side->software)
-        rp_buf_printf(&text, ", %s timing %u", side->timing_model ? side->timing_model : "unknown",
-                      side->timing_version);
+        rp_buf_printf(&text, ", %s timing %u", model ? model : "unknown", side->timing_version);
     return rp_buf_steal(&text);
 }
 
@@ -737,16 +737,21 @@ static void put_field(struct rp_buf *to, const char *text)
 
 /* The hash leaves out the time of adding, so that a result which is added twice is found. Modelled
  * times are the same again after a change was taken back, so the runs' wall clocks distinguish
- * them. */
+ * them. The model of time has its old name here, by which older histories know their results. */
 static int fill_hash(const struct rp_versus_side *side, struct rp_history_result *r,
                      struct rp_err *err)
 {
+    const char *model = side->timing_model;
+    const bool counts = model && strcmp(model, rp_timing_model_today(RP_TIMING_COUNTS_WAS)) == 0;
+    rp_autofree char *device = device_of(side, counts ? RP_TIMING_COUNTS_WAS : model);
     rp_autobuf text = {0};
 
+    if (!device)
+        return rp_out_of_memory(err);
     put_field(&text, r->commit);
     put_field(&text, r->config);
     put_field(&text, r->program);
-    put_field(&text, r->device);
+    put_field(&text, device);
     put_field(&text, r->rocm_version);
     put_field(&text, r->tracer);
     rp_buf_printf(&text, "%d\n", r->complete);
@@ -774,7 +779,7 @@ int rp_history_result_of(const struct rp_versus_side *side, const struct rp_hist
                                   .complete = !side->incomplete && !side->failed};
     int rc = 0;
 
-    r.device = device_of(side);
+    r.device = device_of(side, side->timing_model);
     if (!r.device || !copy(labels->added, &r.added) || !copy(labels->commit, &r.commit) ||
         !copy(labels->config, &r.config) || !copy(program, &r.program) ||
         !copy(side->rocm_version, &r.rocm_version) || !copy(side->tracer, &r.tracer))

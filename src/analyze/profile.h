@@ -187,9 +187,9 @@ struct rp_profile {
     uint64_t clipped_ends;        /**< dispatches whose end cannot be: rp_clip_late_ends */
     bool complete;                /**< by what its traces say, nothing was lost */
     struct rp_launches launches;  /**< of the base run */
-    const char *timing_model;     /**< of the software device: "fast", "detailed", "off"; NULL: the
-                                       times are measured, or the traces do not say */
-    uint32_t timing_version;      /**< of that model */
+    const char *timing_model; /**< of the software device: "counts", "detailed", "off"; NULL: the
+                                   times are measured, or the traces do not say */
+    uint32_t timing_version;  /**< of that model */
     struct rp_simulated_timing replayed; /**< over all kernels */
     struct rp_overlapped overlapped;     /**< with timing_model; simulated ones share the device */
     const char *copy_line; /**< "file:line" whose copies take most time; NULL: unknown */

@@ -18,7 +18,7 @@ struct rp_store;
 /** Says where the times of a result are from. The stores own the strings. */
 struct rp_origin {
     const char *device;       /**< "software", "hardware"; NULL: the traces do not say */
-    const char *timing_model; /**< of the software device: "fast" ...; NULL: as in rp_profile, or
+    const char *timing_model; /**< of the software device: "counts" ...; NULL: as in rp_profile, or
                                    the traces differ */
     uint32_t timing_version;  /**< of that model */
 };

@@ -87,7 +87,7 @@ static int check_device(struct command *c, struct rp_err *err)
         rc =
             rp_fail(err, RP_USAGE,
                     "--timing off (or ROCM_PERF_DEVICE_TIMING): without times nothing can be found "
-                    "to be faster; use fast or detailed");
+                    "to be faster; use counts or detailed");
     return rc;
 }
 

@@ -251,7 +251,7 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
     if (rc == 0 && session->run.device == RP_DEVICE_SOFTWARE && !options->wallclock &&
         session->run.timing == RP_TIMING_OFF)
         rc = rp_fail(err, RP_USAGE,
-                     "--timing off models no times, and a profile is about these: use fast or "
+                     "--timing off models no times, and a profile is about these: use counts or "
                      "detailed, or rocm-perf run; --no-rocprof times the whole process");
     if (rc == 0 && !options->wallclock)
         rc = rp_tracer_choose(&session->env, session->run.device,

@@ -106,6 +106,8 @@ static json_t *choices_json(const struct rp_row *row)
         json_array_append_new(array, json_stringn(at, bytes));
         at += bytes + (at[bytes] == ' ');
     }
+    if (row->was) /* Clients that know the old name may go on to say it. */
+        json_array_append_new(array, json_stringn(row->was, strcspn(row->was, " ")));
     return array;
 }
 

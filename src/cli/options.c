@@ -25,6 +25,7 @@
 #include "run/machine.h"
 #include "run/run_program.h"
 #include "trace/counter_set.h"
+#include "trace/records.h"
 #include "tune/strategy.h"
 
 /* --- forms of values that have a reader of their own -------------------------------------------
@@ -96,24 +97,25 @@ static const char *names_of_strategy(size_t at, const char **ret_what)
 /* --- rows --------------------------------------------------------------------------------------
  */
 
-#define RP_D_FLAG               .type = RP_VALUE_FLAG
-#define RP_D_UINT(a, b)         .type = RP_VALUE_UINT, .min = (a), .max = (b)
-#define RP_D_REAL(a, b)         .type = RP_VALUE_REAL, .low = (a), .high = (b)
-#define RP_D_ABOVE_0(b)         .type = RP_VALUE_ABOVE_0, .high = (b)
-#define RP_D_PERCENT(a, b)      .type = RP_VALUE_PERCENT, .low = (a), .high = (b)
-#define RP_D_NUMBER_WORD(a, b)  .type = RP_VALUE_NUMBER_WORD, .min = (a), .max = (b)
-#define RP_D_TEXT               .type = RP_VALUE_TEXT
-#define RP_D_NAME_TEXT          .type = RP_VALUE_NAME_TEXT
-#define RP_D_FILE               .type = RP_VALUE_FILE
-#define RP_D_DIR                .type = RP_VALUE_DIR
-#define RP_D_SCRIPT             .type = RP_VALUE_SCRIPT
-#define RP_D_CHECKED(f)         .type = RP_VALUE_CHECKED, .check = (f)
-#define RP_D_CHOICE(list)       .type = RP_VALUE_CHOICE, .words = (list)
-#define RP_D_NAME(of)           .type = RP_VALUE_NAME, .names = names_of_##of
-#define RP_D_ANY_NAME(of)       .type = RP_VALUE_ANY_NAME, .names = names_of_##of
-#define RP_D_WORDS(chars, most) .type = RP_VALUE_WORDS, .words = (chars), .max = (most)
-#define RP_D_EACH               .type = RP_VALUE_EACH
-#define RP_D_NUMBERS            .type = RP_VALUE_NUMBERS
+#define RP_D_FLAG                      .type = RP_VALUE_FLAG
+#define RP_D_UINT(a, b)                .type = RP_VALUE_UINT, .min = (a), .max = (b)
+#define RP_D_REAL(a, b)                .type = RP_VALUE_REAL, .low = (a), .high = (b)
+#define RP_D_ABOVE_0(b)                .type = RP_VALUE_ABOVE_0, .high = (b)
+#define RP_D_PERCENT(a, b)             .type = RP_VALUE_PERCENT, .low = (a), .high = (b)
+#define RP_D_NUMBER_WORD(a, b)         .type = RP_VALUE_NUMBER_WORD, .min = (a), .max = (b)
+#define RP_D_TEXT                      .type = RP_VALUE_TEXT
+#define RP_D_NAME_TEXT                 .type = RP_VALUE_NAME_TEXT
+#define RP_D_FILE                      .type = RP_VALUE_FILE
+#define RP_D_DIR                       .type = RP_VALUE_DIR
+#define RP_D_SCRIPT                    .type = RP_VALUE_SCRIPT
+#define RP_D_CHECKED(f)                .type = RP_VALUE_CHECKED, .check = (f)
+#define RP_D_CHOICE(list)              .type = RP_VALUE_CHOICE, .words = (list)
+#define RP_D_CHOICE_WAS(list, renamed) .type = RP_VALUE_CHOICE, .words = (list), .was = (renamed)
+#define RP_D_NAME(of)                  .type = RP_VALUE_NAME, .names = names_of_##of
+#define RP_D_ANY_NAME(of)              .type = RP_VALUE_ANY_NAME, .names = names_of_##of
+#define RP_D_WORDS(chars, most)        .type = RP_VALUE_WORDS, .words = (chars), .max = (most)
+#define RP_D_EACH                      .type = RP_VALUE_EACH
+#define RP_D_NUMBERS                   .type = RP_VALUE_NUMBERS
 
 enum { /* The names are the flags as rows write them. */
        ADDS = RP_OPTION_ADDS,
@@ -226,7 +228,7 @@ static size_t next_word(const char **at)
     return strcspn(*at, " ");
 }
 
-/** Writes "fast, detailed or off". */
+/** Writes "counts, detailed or off". */
 static void put_choices(const struct rp_row *row, struct rp_buf *to)
 {
     const char *words[32], *what;
@@ -337,12 +339,21 @@ static int take_number(const struct rp_row *row, const char *word, void *member,
     return 0;
 }
 
+const char *rp_row_word_today(const struct rp_row *row, const char *word)
+{
+    const size_t old = row->was ? strcspn(row->was, " ") : 0;
+
+    return old && strlen(word) == old && strncmp(word, row->was, old) == 0 ? row->was + old + 1
+                                                                           : word;
+}
+
 static int take_choice(const struct rp_row *row, const char *word, int *ret, struct rp_err *err)
 {
+    const char *today = rp_row_word_today(row, word);
     int place = 0;
 
     for (const char *at = row->words; next_word(&at) > 0; at += next_word(&at), place++)
-        if (strlen(word) == next_word(&at) && strncmp(at, word, strlen(word)) == 0) {
+        if (strlen(today) == next_word(&at) && strncmp(at, today, strlen(today)) == 0) {
             *ret = place;
             return 0;
         }
@@ -757,6 +768,22 @@ static size_t size_of(enum rp_command_id command)
     return sizes[command];
 }
 
+/** Old names stay accepted. The command says once what they are called now; programs that it starts
+ * get the new ones. */
+static void note_old_names(const struct line *l)
+{
+    for (size_t place = 1; place <= l->table->option_count; place++) {
+        const struct rp_row *row = l->table->options[place];
+        const bool given = l->args->given >> place & 1, renamed = row->was && rp_timing_rename();
+        const char *word = given ? l->words[place] : "", *today = rp_row_word_today(row, word);
+
+        if (today != word)
+            rp_cli_note("--%s %s is called %s now", row->name, word, today);
+        else if (renamed && !given)
+            rp_cli_note("ROCM_PERF_DEVICE_TIMING=" RP_TIMING_COUNTS_WAS " is called counts now");
+    }
+}
+
 bool rp_options_parse(enum rp_command_id command, int argc, char **argv, void *ret, int *ret_code)
 {
     const struct table table = table_of(command);
@@ -770,8 +797,10 @@ bool rp_options_parse(enum rp_command_id command, int argc, char **argv, void *r
     rc = set_presets(&table, ret, &err);
     if (rc == 0)
         rc = read_line(&line, argc - words, argv + words, ret, &err);
-    if (rc > 0)
+    if (rc > 0) {
+        note_old_names(&line);
         return true;
+    }
     if (rc < 0) {
         *ret_code = rp_args_refuse(args, &err);
         return false;
@@ -962,7 +991,7 @@ int rp_options_print_help(enum rp_command_id command)
     return rp_cli_help(rp_buf_text(&text));
 }
 
-const char *const rp_timing_words[] = {"fast", "detailed", "off"};
+const char *const rp_timing_words[] = {"counts", "detailed", "off"};
 
 void rp_device_options_read(const char *device, uint64_t threads, uint64_t gpus, int timing,
                             struct rp_run_options *ret)

@@ -66,6 +66,7 @@ enum rp_value_type {
 #define RP_C_SCRIPT                const char *
 #define RP_C_CHECKED(function)     const char *
 #define RP_C_CHOICE(choices)       int
+#define RP_C_CHOICE_WAS(list, was) int
 #define RP_C_NAME(names)           const char *
 #define RP_C_ANY_NAME(names)       const char *
 #define RP_C_WORDS(between, most)  struct rp_word_list
@@ -167,6 +168,7 @@ struct rp_row {
     char letter;
     const char *name, *value, *preset, *argument, *text;
     const char *words, *other; /**< choices, separators, lists of a rule */
+    const char *was;           /**< "OLD NEW": a choice and what it is called now, or NULL */
     uint64_t min, max;
     double low, high;
     int (*check)(const char *option, const char *word, struct rp_err *err);
@@ -178,7 +180,7 @@ struct rp_row {
  * @param ret_count of all rows, the first one as well */
 const struct rp_row *rp_command_rows(enum rp_command_id command, size_t *ret_count);
 
-/** Writes what %l stands for: "use fast or detailed", "1 to 1000". */
+/** Writes what %l stands for: "use counts or detailed", "1 to 1000". */
 void rp_row_put_limits(const struct rp_row *row, struct rp_buf *to);
 /** Writes the text with %l and %d replaced. */
 void rp_row_put_text(const struct rp_row *row, struct rp_buf *to);
@@ -221,6 +223,9 @@ struct rp_roof_options {
 /** Checks that the GPU is known, and reads the file of ceilings. */
 int rp_roof_options_read(struct rp_roof_options *options, struct rp_err *err);
 void rp_roof_options_free(struct rp_roof_options *options);
+
+/** Says what a choice is called now, where the word is its old name; else it is the word. */
+const char *rp_row_word_today(const struct rp_row *row, const char *word);
 
 /** These are the words of --timing, by their place in its choices. */
 extern const char *const rp_timing_words[];

@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "base/path.h"
 #include "run/standard_input.h"
+#include "trace/records.h"
 
 static char *journal_path(const struct rp_session_folder *folder)
 {
@@ -319,6 +320,19 @@ char *rp_identity_percent(const json_t *fraction)
 char *rp_identity_word(const json_t *word)
 {
     return rp_strdup(json_string_value(word) ?: "?");
+}
+
+char *rp_identity_model(const json_t *model)
+{
+    static const char was[] = RP_TIMING_COUNTS_WAS;
+    const char *text = json_string_value(model) ?: "";
+    const size_t name = strcspn(text, " ");
+    const bool old = name == strlen(was) && strncmp(text, was, name) == 0;
+
+    if (!*text)
+        return rp_strdup("not given");
+    return old ? rp_format("\"%s%s\"", rp_timing_model_today(was), text + name)
+               : json_dumps(model, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 }
 
 /** Returns a value as people read it; it is freed by the caller. */

@@ -84,6 +84,8 @@ struct rp_identity_row {
 char *rp_identity_percent(const json_t *fraction);
 /** The option is a word. */
 char *rp_identity_word(const json_t *word);
+/** It is a model of time, with or without its version, which has today's name in the text. */
+char *rp_identity_model(const json_t *model);
 
 /**
  * Adds what differs between two such records: first in the order of the rows, then the keys without

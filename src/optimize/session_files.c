@@ -485,7 +485,7 @@ static const struct rp_identity_row rows[] = {
 static const struct rp_identity_row device_rows[] = {
     {"gpu", "the GPU (--device, ROCM_PERF_DEVICE)", NULL},
     {"rocm", "ROCm (ROCM_PATH)", NULL},
-    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", NULL}};
+    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", rp_identity_model}};
 
 /** @return RP_OK: they are the same */
 static int compare_records(const struct rp_session *s, const json_t *before, const json_t *now,

@@ -246,7 +246,7 @@ bool rp_form_is_software(const struct rp_report_parts *parts)
            (graph && strcmp(graph, "software") == 0) || parts->bottlenecks->modelled_waves;
 }
 
-/* Returns "fast" and so on, or "". */
+/* Returns "counts" and so on, or "". */
 static const char *form_timing(const struct rp_report_parts *parts)
 {
     return parts->bottlenecks->origin.timing_model ?: "";

@@ -160,7 +160,7 @@ static void put_simulated_timing(const struct rp_page *page, const struct rp_pro
                      percent(r->error_share).text);
     if (r->calls < p->dispatches)
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "              %llu of %llu launches could not be replayed: timed fast",
+                     "              %llu of %llu launches could not be replayed: timed from counts",
                      (unsigned long long)(p->dispatches - r->calls),
                      (unsigned long long)p->dispatches);
 }
@@ -173,7 +173,7 @@ static void put_unmodelled(const struct rp_page *page, const struct rp_profile *
 
     if (r->calls && r->fast_clocks_known && r->fast_clock_waves)
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "Clocks        %llu of %llu waves read fast timing's clock",
+                     "Clocks        %llu of %llu waves read counts timing's clock",
                      (unsigned long long)r->fast_clock_waves, (unsigned long long)r->waves);
     if (o->dispatches) {
         rp_page_line(page, RP_INK_YELLOW, 0, "Overlap       %llu launches overlap for %s: %s",

@@ -349,7 +349,7 @@ void rp_page_words(const struct rp_page *page, enum rp_ink ink, unsigned indent,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /** Says what times of the software device are.
- * @param model "fast", "detailed", "off"; NULL: not known */
+ * @param model "counts", "detailed", "off"; NULL: not known */
 void rp_software_line(const struct rp_page *page, const char *model);
 
 /** Returns what stands behind a sum of modelled times: what of a program's time is not in it. "" on

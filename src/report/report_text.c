@@ -347,7 +347,7 @@ void rp_software_line(const struct rp_page *page, const char *model)
                      "SOFTWARE DEVICE: modelled time (%s), not hardware time",
                      !model                           ? "software device"
                      : strcmp(model, "detailed") == 0 ? "detailed timing"
-                                                      : "fast timing");
+                                                      : "counts timing");
 }
 
 const char *rp_not_modelled(const char *device, const char *model)

@@ -348,7 +348,7 @@ static int put_model_of_time(const struct rp_record_file *file, struct rp_store_
                              struct rp_err *err)
 {
     static const char *const names[] = {
-        [RP_TRACE_TIMING_FAST] = "fast",
+        [RP_TRACE_TIMING_COUNTS] = "counts",
         [RP_TRACE_TIMING_DETAILED] = "detailed",
         [RP_TRACE_TIMING_OFF] = "off",
     };

@@ -22,10 +22,20 @@
 
 enum rp_timing_choice rp_timing_parse(const char *word)
 {
+    const char *today = rp_timing_model_today(word);
+
     for (int i = RP_TIMING_OFF; i <= RP_TIMING_DETAILED; i++)
-        if (strcmp(word, rp_timing_word((enum rp_timing_choice)i)) == 0)
+        if (strcmp(today, rp_timing_word((enum rp_timing_choice)i)) == 0)
             return (enum rp_timing_choice)i;
     return RP_TIMING_UNSAID;
+}
+
+bool rp_timing_rename(void)
+{
+    const char *said = getenv(TIMING_VARIABLE);
+    const char *today = rp_timing_model_today(said);
+
+    return said != today && setenv(TIMING_VARIABLE, today, 1) == 0;
 }
 
 struct rp_arch rp_software_gpu(const struct rp_run_options *options)
@@ -41,7 +51,7 @@ enum rp_timing_choice rp_timing_in_force(const struct rp_run_options *options)
 {
     if (options->timing != RP_TIMING_UNSAID)
         return options->timing;
-    return rp_software_gpu(options).timing ? RP_TIMING_DETAILED : RP_TIMING_FAST;
+    return rp_software_gpu(options).timing ? RP_TIMING_DETAILED : RP_TIMING_COUNTS;
 }
 
 /* --- whose times they are ------------------------------------------------------------------- */
@@ -58,7 +68,7 @@ void rp_device_identity_free(struct rp_device_identity *identity)
 static void identify_software(const struct rp_run_options *options, struct rp_device_identity *ret)
 {
     static const uint32_t versions[] = {[RP_TIMING_OFF] = RP_TIMING_OFF_VERSION,
-                                        [RP_TIMING_FAST] = RP_TIMING_FAST_VERSION,
+                                        [RP_TIMING_COUNTS] = RP_TIMING_COUNTS_VERSION,
                                         [RP_TIMING_DETAILED] = RP_TIMING_DETAILED_VERSION};
     const struct rp_arch arch = rp_software_gpu(options);
     const enum rp_timing_choice timing = rp_timing_in_force(options);
@@ -176,15 +186,15 @@ static int take_timing(struct rp_run_options *options, struct rp_err *err)
     if (said && *said)
         options->timing = rp_timing_parse(said);
     if (said && *said && !options->timing)
-        return rp_fail(err, RP_USAGE, TIMING_VARIABLE "=%s: use off, fast or detailed, or unset it",
-                       said);
+        return rp_fail(err, RP_USAGE,
+                       TIMING_VARIABLE "=%s: use off, counts or detailed, or unset it", said);
     arch = rp_software_gpu(options);
     if (options->timing != RP_TIMING_DETAILED || arch.timing)
         return 0;
     rp_arch_choices(RP_ARCH_TIMED, others, sizeof others);
     return rp_fail(err, RP_USAGE,
-                   "there is no detailed timing of %s:%s; use fast timing, or one of %s", arch.name,
-                   arch.product, others);
+                   "there is no detailed timing of %s:%s; use counts timing, or one of %s",
+                   arch.name, arch.product, others);
 }
 
 static int check_order(struct rp_err *err)

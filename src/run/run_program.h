@@ -39,7 +39,7 @@ struct rp_thread_trace_options {
 enum rp_device { RP_DEVICE_AUTO = 0, RP_DEVICE_GPU, RP_DEVICE_SOFTWARE };
 
 /** Says how the software device finds out how long kernels take. */
-enum rp_timing_choice { RP_TIMING_UNSAID = 0, RP_TIMING_OFF, RP_TIMING_FAST, RP_TIMING_DETAILED };
+enum rp_timing_choice { RP_TIMING_UNSAID = 0, RP_TIMING_OFF, RP_TIMING_COUNTS, RP_TIMING_DETAILED };
 
 /** Zeros mean that nothing was chosen, and a program gets what this process has inherited. The
  * struct owns nothing. */
@@ -68,6 +68,11 @@ int rp_device_parse(const char *word, struct rp_run_options *ret, struct rp_err 
 
 /** @return UNSAID for any other word */
 enum rp_timing_choice rp_timing_parse(const char *word);
+
+/** Lets the variable for it say today's name where it says an old one, also to programs that this
+ * one starts. To be called before there are threads.
+ * @return whether it did */
+bool rp_timing_rename(void);
 
 /** Returns the model of time of a run on the software device: what was said, or else the best that
  * there is of its target.
@@ -253,12 +258,12 @@ int rp_tracer_choose(const struct rp_environment *env, enum rp_device device,
 #include "run/tracers.def"
 #undef TRACER
 
-/** Returns "off", "fast" or "detailed", and "" for an unset choice. */
+/** Returns "off", "counts" or "detailed", and "" for an unset choice. */
 static inline const char *rp_timing_word(enum rp_timing_choice timing)
 {
     static const char *const words[] = {[RP_TIMING_UNSAID] = "",
                                         [RP_TIMING_OFF] = "off",
-                                        [RP_TIMING_FAST] = "fast",
+                                        [RP_TIMING_COUNTS] = "counts",
                                         [RP_TIMING_DETAILED] = "detailed"};
 
     return words[timing];

@@ -350,11 +350,11 @@ static inline const char *rp_memory_class_name(uint32_t memory_class)
 }
 
 /**
- * Returns "fast" etc. for enum rp_trace_timing, which are also the words of --timing. NULL: none
+ * Returns "counts" etc. for enum rp_trace_timing, which are also the words of --timing. NULL: none
  */
 static inline const char *rp_snapshot_timing_word(uint32_t timing)
 {
-    static const char *const words[] = {[RP_TRACE_TIMING_FAST] = "fast",
+    static const char *const words[] = {[RP_TRACE_TIMING_COUNTS] = "counts",
                                         [RP_TRACE_TIMING_DETAILED] = "detailed",
                                         [RP_TRACE_TIMING_OFF] = "off"};
 

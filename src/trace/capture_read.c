@@ -186,7 +186,7 @@ static bool read_header(struct rp_capture_facts *f, const json_t *packet)
 /* Older captures do not say which timing they used. */
 static const char *timing_of(const json_t *agent)
 {
-    const char *word = string_of(agent, "timing"), *known;
+    const char *word = rp_timing_model_today(string_of(agent, "timing")), *known;
 
     for (uint32_t i = RP_TRACE_TIMING_NONE; i <= RP_TRACE_TIMING_OFF; i++) {
         known = rp_snapshot_timing_word(i);

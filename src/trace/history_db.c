@@ -24,6 +24,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/vec.h"
+#include "trace/records.h"
 #include "trace/rocpd_schema.h"
 
 /**
@@ -713,7 +714,10 @@ static int read_results(struct rp_history_file *file, struct rp_history *ret, st
     rp_autostmt *stmt = NULL;
     int result = sqlite3_prepare_v2(
         file->db,
-        "SELECT id, hash, added, commit_id, config, program, device, rocm_version, tracer,"
+        "SELECT id, hash, added, commit_id, config, program,"
+        /* Series go on though their model of time has another name now. */
+        " replace(device, ', " RP_TIMING_COUNTS_WAS " timing ', ', counts timing '),"
+        " rocm_version, tracer,"
         " software, wall, complete FROM result ORDER BY added, id",
         -1, &stmt, NULL);
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct rp_err;
 struct rp_rec_simulation;
@@ -80,7 +81,7 @@ enum rp_trace_flag {
 /** This says how the software device finds times. */
 enum rp_trace_timing {
     RP_TRACE_TIMING_NONE = 0, /**< they are measured, or the writer does not say */
-    RP_TRACE_TIMING_FAST,     /**< from counts */
+    RP_TRACE_TIMING_COUNTS,   /**< from counts */
     RP_TRACE_TIMING_DETAILED, /**< sampled workgroups are simulated: RP_REC_SIMULATION */
     RP_TRACE_TIMING_OFF,      /**< it does not: they mean nothing */
 };
@@ -266,7 +267,7 @@ struct rp_rec_simulation {
     uint64_t waves;            /**< of the dispatch */
     uint64_t replayed_waves;   /**< of these on the modelled machine */
     double error_share;        /**< estimate of the relative error of the time that the rest adds */
-    uint64_t fast_clock_waves; /**< that read a clock which went on as with fast timing */
+    uint64_t fast_clock_waves; /**< that read a clock which went on as with counts timing */
     union {
         double needs_ns[RP_SHARED_RESOURCES]; /**< if it had each of the device's for itself */
         /** Where nothing was replayed: between which times detailed timing would see it, or 0s. */
@@ -529,10 +530,19 @@ enum rp_hip_form {
  * whatever changes the times of a kernel.
  */
 enum {
-    RP_TIMING_FAST_VERSION = 2,
+    RP_TIMING_COUNTS_VERSION = 2,
     RP_TIMING_DETAILED_VERSION = 10,
     RP_TIMING_OFF_VERSION = 1,
 };
+
+/** What counts timing was called until November 2026. Results and users still say it. */
+#define RP_TIMING_COUNTS_WAS "fast"
+
+/** Returns what a model of time is called today; NULL stays NULL. */
+static inline const char *rp_timing_model_today(const char *model)
+{
+    return model && strcmp(model, RP_TIMING_COUNTS_WAS) == 0 ? "counts" : model;
+}
 
 /* The software device offers this to the collector in the same process, which finds it with
  * dlsym.

@@ -161,7 +161,7 @@ struct rp_row_simulation {
     int64_t id; /**< of the dispatch's row */
     int64_t waves, replayed_waves;
     double error_share; /**< estimate of the relative error that the other waves add to the time */
-    int64_t fast_clock_waves; /**< that read a clock which went on as with fast timing; negative:
+    int64_t fast_clock_waves; /**< that read a clock which went on as with counts timing; negative:
                                    unknown, the trace is of an earlier version */
     /** Where nothing was replayed: between which times detailed timing would see it; negative:
      *  not known. */
@@ -304,7 +304,7 @@ RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
 #undef RP_STORE_PUT
 
 /**
- * This metadata is "fast", "detailed" or "off", the software device's timing model, and its
+ * This metadata is "counts", "detailed" or "off", the software device's timing model, and its
  * version.
  */
 #define RP_STORE_TIMING_TAG         "rocm_perf_timing"

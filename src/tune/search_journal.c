@@ -179,7 +179,7 @@ static const struct rp_identity_row rows[] = {
     {"device", "the device (--device, ROCM_PERF_DEVICE)", device_text},
     {"device_name", "the GPU (--device, ROCM_PERF_DEVICE)", device_text},
     {"rocm", "ROCm (ROCM_PATH)", device_text},
-    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", device_text},
+    {"timing", "the model of time (--timing, ROCM_PERF_DEVICE_TIMING)", rp_identity_model},
     {"timing_version", "the version of the model of time", NULL},
     {"recording_sha256", "--simulate", NULL},
 };

@@ -20,6 +20,7 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "experiment/measured_run.h"
+#include "trace/records.h"
 
 /* One worker of a pool: its process, what it is running, what is on its way to it. */
 
@@ -318,9 +319,11 @@ static char *hello_differs(const struct rp_worker_hello *a, const struct rp_work
     }
     if (strcmp(a->on.rocm, b->on.rocm) != 0)
         return rp_format("has ROCm %s, not %s", a->on.rocm, b->on.rocm);
-    if (strcmp(a->on.timing, b->on.timing) != 0 || a->on.timing_version != b->on.timing_version)
-        return rp_format("has the model of time %s (version %u), not %s (version %u)", a->on.timing,
-                         a->on.timing_version, b->on.timing, b->on.timing_version);
+    if (strcmp(rp_timing_model_today(a->on.timing), rp_timing_model_today(b->on.timing)) != 0 ||
+        a->on.timing_version != b->on.timing_version)
+        return rp_format("has the model of time %s (version %u), not %s (version %u)",
+                         rp_timing_model_today(a->on.timing), a->on.timing_version,
+                         rp_timing_model_today(b->on.timing), b->on.timing_version);
     if (strcmp(a->version, b->version) != 0 || a->protocol != b->protocol)
         return rp_format("is of rocm-perf %s (protocol %d), not %s (protocol %d)", a->version,
                          a->protocol, b->version, b->protocol);

@@ -21,7 +21,7 @@ try --magic
 # What would have no effect, or is said twice.
 for option in '--space x' '--cmd-template x' '--build x' --shell --env '--check x' --no-rocprof '--output-regex x' \
     '--output-unit s' '--timeout 3' '--memory 3' '--warmup 3' '--repeats 3' '--device gpu' '--threads 3' \
-    '--timing fast' '--gpus 0' '--launcher local' '--srun x' '--salloc x' '--export-t1 x'; do
+    '--timing counts' '--gpus 0' '--launcher local' '--srun x' '--salloc x' '--export-t1 x'; do
     try --simulate missing.json $option
 done
 run() { try --space missing.json --cmd-template x "$@"; }

@@ -121,7 +121,7 @@ static void recorded_code_rewrites_itself(void **state)
     rp_timing_set_mode(RP_TIMING_DETAILED);
     check_rewritten(f, 5000, 2500, 0);
     assert_true(f->sim.replayed);
-    rp_timing_set_mode(RP_TIMING_FAST);
+    rp_timing_set_mode(RP_TIMING_COUNTS);
 }
 
 /* The host changes what has been translated, between two launches. */

@@ -47,7 +47,7 @@ static struct values count_replayed(struct fixture *f, const char *kernel,
     f->sim.replay_counters = v.of;
     count(f, kernel, l);
     f->sim.replay_counters = NULL;
-    rp_timing_set_mode(RP_TIMING_FAST);
+    rp_timing_set_mode(RP_TIMING_COUNTS);
     assert_true(f->sim.replayed);
     return v;
 }
@@ -542,7 +542,7 @@ static void detailed_timing_counts_alike(void **state)
         const struct values fast = count(f, runs[i].kernel, &l);
         rp_timing_set_mode(RP_TIMING_DETAILED);
         const struct values detailed = count(f, runs[i].kernel, &l);
-        rp_timing_set_mode(RP_TIMING_FAST);
+        rp_timing_set_mode(RP_TIMING_COUNTS);
         struct values replayed = count_replayed(f, runs[i].kernel, &l);
         same(runs[i].kernel, &fast, &detailed);
         assert_int_equal(replayed.of[RP_COUNTER_SQ_INSTS], fast.of[RP_COUNTER_SQ_INSTS]);

@@ -37,7 +37,7 @@ static void products_are_right(void **state)
         struct gemm_run run;
         gemm_prepare(&f->sim, g, &run);
         for (int detailed = 0; detailed < 2; detailed++) { /* translated code, then interpreted */
-            rp_timing_set_mode(detailed ? RP_TIMING_DETAILED : RP_TIMING_FAST);
+            rp_timing_set_mode(detailed ? RP_TIMING_DETAILED : RP_TIMING_COUNTS);
             gemm_reset(g, &run);
             if (!kd || sim_run(&f->sim, kd, &run.launch) != RP_RUN_DONE)
                 fail_msg("%s: %s", g->kernel, kd ? f->sim.fault.text : "not there");
@@ -51,7 +51,7 @@ static void products_are_right(void **state)
         assert_true(f->sim.replayed && f->sim.stats.lds_busy_clocks > 0);
         assert_int_equal(cases[i].conflicts, f->sim.stats.lds_conflict_clocks > 0);
     }
-    rp_timing_set_mode(RP_TIMING_FAST);
+    rp_timing_set_mode(RP_TIMING_COUNTS);
 }
 
 /* A test that cannot fail is none: one element that is off by the least that its type can be. */

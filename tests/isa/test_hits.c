@@ -59,7 +59,7 @@ static void counters_and_replay_agree(void **state)
         hits += l1->read_hits;
     }
     f->sim.replay_counters = NULL;
-    rp_timing_set_mode(RP_TIMING_FAST);
+    rp_timing_set_mode(RP_TIMING_COUNTS);
     assert_true(hits > 1000); /* something was there to disagree about */
 }
 

@@ -96,7 +96,7 @@ static void recording_changes_no_counts(void **state)
     double sum = 0, other = 0;
     for (int i = 0; i < 16; i++)
         sum += sums[i];
-    rp_timing_set_mode(RP_TIMING_FAST);
+    rp_timing_set_mode(RP_TIMING_COUNTS);
     assert_int_equal(launch(f, "stream_dot", 16, 1024, &args, sizeof args), RP_RUN_DONE);
     assert_false(f->sim.replayed);
     for (int i = 0; i < 16; i++)

@@ -42,8 +42,8 @@ def compare(command, first, left, second, right):
 
 
 def completions(completion):
-    wanted = {("profile", "--timing", ""): {"fast", "detailed", "off"}, ("run", "--", "./program", "-"): set(),
-              ("optimize", "--timing", ""): {"fast", "detailed"}, ("history", "e"): {"export"},
+    wanted = {("profile", "--timing", ""): {"counts", "detailed", "off"}, ("run", "--", "./program", "-"): set(),
+              ("optimize", "--timing", ""): {"counts", "detailed"}, ("history", "e"): {"export"},
               ("report", "--format", "h"): {"html"}, ("isolate", "--device", "s"): {"software"},
               ("autotune", "--strategy", "p"): {"portfolio"}, ("docto",): {"doctor"}}
     for words, offered in wanted.items():

@@ -112,10 +112,11 @@ static void tell_wrong_values(void)
                 "translated\n",
                 jit);
     if (timing && *timing && rp_timing_mode_of(timing) < 0)
-        dprintf(STDERR_FILENO,
-                "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is not off, fast or detailed: timing "
-                "is the usual one\n",
-                timing);
+        dprintf(
+            STDERR_FILENO,
+            "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is not off, counts or detailed: timing "
+            "is the usual one\n",
+            timing);
     if (leftovers && *leftovers && !rp_exec_poison_parse(leftovers, &seed))
         dprintf(STDERR_FILENO,
                 "rocm-perf-device: " RP_EXEC_POISON_VARIABLE "=%s is not a whole number from 1 to "
@@ -130,7 +131,7 @@ static void tell_wrong_values(void)
     struct rp_arch arch = rp_device_arch();
     if (rp_timing_mode() != rp_timing_mode_for(&arch))
         dprintf(STDERR_FILENO,
-                "rocm-perf-device: there is no detailed timing of %s:%s: timing is fast\n",
+                "rocm-perf-device: there is no detailed timing of %s:%s: timing is counts\n",
                 arch.name, arch.product);
 }
 
@@ -399,7 +400,7 @@ static int device_make(struct rp_device **ret_device)
         atexit(settle_at_exit);
         tell_wrong_values();
         /* Bounds of times are far apart where executed instructions are not counted. */
-        if (fresh->counted.count || rp_timing_mode_for(&fresh->arch) == RP_TIMING_FAST)
+        if (fresh->counted.count || rp_timing_mode_for(&fresh->arch) == RP_TIMING_COUNTS)
             rp_exec_set_counts(fresh->counted.memory ? RP_COUNT_MEMORY : RP_COUNT_INSTRUCTIONS);
         rp_log("device made: %u of %s", fresh->gpu_count, fresh->arch.product);
         return 0;

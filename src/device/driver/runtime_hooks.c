@@ -651,8 +651,8 @@ static uint32_t timing(uint32_t *ret_version)
         *ret_version = RP_TIMING_DETAILED_VERSION;
         return RP_TRACE_TIMING_DETAILED;
     default:
-        *ret_version = RP_TIMING_FAST_VERSION;
-        return RP_TRACE_TIMING_FAST;
+        *ret_version = RP_TIMING_COUNTS_VERSION;
+        return RP_TRACE_TIMING_COUNTS;
     }
 }
 

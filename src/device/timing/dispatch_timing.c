@@ -710,7 +710,7 @@ static int no_memory(struct rp_dispatch *d)
         .pc = d->kernel.entry_va,
         .lane = -1,
         .text = "detailed timing cannot tell how long it takes: allow the process more, or use "
-                "--timing fast",
+                "--timing counts",
     };
     return -ENOMEM;
 }

@@ -322,7 +322,7 @@ static struct rp_group_clock *clock_new(const struct rp_group *g)
     return NULL;
 }
 
-/* Lets the waves' clocks go on as with fast timing from here. */
+/* Lets the waves' clocks go on as with counts timing from here. */
 static void give_up(struct rp_group_clock *c)
 {
     rp_resolver_release(&c->resolver);

@@ -416,7 +416,7 @@ static inline uint32_t rp_sqc_of(uint32_t cu, uint32_t cus_per_die, uint32_t sqc
 
 /**
  * The wave has come to an instruction that reads the clock, and it is recorded.
- * @param ret_told  the replay says what it reads; else it goes on as with fast timing
+ * @param ret_told  the replay says what it reads; else it goes on as with counts timing
  * @return RP_STEP_NEXT: rp_wave.clock_lead says what it reads; or RP_STEP_LATER
  */
 int rp_live_clock_read(struct rp_wave *w, bool *ret_told);

@@ -17,12 +17,12 @@ static int chosen = -1;
 int rp_timing_mode_of(const char *text)
 {
     static const char *const names[] = {
-        [RP_TIMING_FAST] = "fast",
+        [RP_TIMING_COUNTS] = "counts",
         [RP_TIMING_DETAILED] = "detailed",
         [RP_TIMING_OFF] = "off",
     };
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        if (!strcmp(text, names[i]))
+        if (!strcmp(rp_timing_model_today(text), names[i]))
             return i;
     return -1;
 }
@@ -43,7 +43,7 @@ enum rp_timing_mode rp_timing_mode(void)
 enum rp_timing_mode rp_timing_mode_for(const struct rp_arch *arch)
 {
     const enum rp_timing_mode mode = rp_timing_mode();
-    return mode == RP_TIMING_DETAILED && !arch->timing ? RP_TIMING_FAST : mode;
+    return mode == RP_TIMING_DETAILED && !arch->timing ? RP_TIMING_COUNTS : mode;
 }
 
 void rp_timing_set_mode(enum rp_timing_mode mode)

@@ -17,16 +17,16 @@ struct rp_counts;
 struct rp_timing_stats;
 
 enum rp_timing_mode {
-    RP_TIMING_FAST = 0, /**< from counts alone (timing_model.c) */
-    RP_TIMING_DETAILED, /**< a replay of sampled workgroups (timing_engine.h) */
-    RP_TIMING_OFF,      /**< not at all: each kernel and copy takes a tick */
+    RP_TIMING_COUNTS = 0, /**< from counts alone (timing_model.c) */
+    RP_TIMING_DETAILED,   /**< a replay of sampled workgroups (timing_engine.h) */
+    RP_TIMING_OFF,        /**< not at all: each kernel and copy takes a tick */
 };
 
 /** Returns what ROCM_PERF_DEVICE_TIMING says, or detailed if it says nothing or has another value.
  */
 enum rp_timing_mode rp_timing_mode(void);
 
-/** Returns the mode for a GPU, which is fast if the machine to simulate is not known. */
+/** Returns the mode for a GPU, which is counts if the machine to simulate is not known. */
 enum rp_timing_mode rp_timing_mode_for(const struct rp_arch *arch);
 
 /** Returns what a value of that variable says, or -1. */

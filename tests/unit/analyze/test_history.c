@@ -741,7 +741,17 @@ static void a_result_is_known_by_its_contents(void **state)
     assert_string_not_equal(first.hash, again.hash);
     rp_history_result_free(&again);
     rp_history_result_free(&first);
-    side.runs = (struct rp_versus_runs){none, 1};
+    side.software = true;
+    side.timing_model = (char *)"fast"; /* what histories of before have */
+    assert_int_equal(rp_history_result_of(&side, &labels, &again, NULL), 0);
+    side.timing_model = (char *)"counts";
+    rp_history_result_free(&first);
+    assert_int_equal(rp_history_result_of(&side, &labels, &first, NULL), 0);
+    assert_string_equal(first.device, "software gfx942, 304 CUs, counts timing 0");
+    assert_string_equal(first.hash, again.hash);
+    rp_history_result_free(&again);
+    rp_history_result_free(&first);
+    side.runs = (struct rp_versus_runs){.ms = none, .count = 1};
     assert_int_equal(rp_history_result_of(&side, &labels, &first, NULL), -RP_BAD_INPUT);
 }
 

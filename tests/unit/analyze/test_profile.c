@@ -741,17 +741,17 @@ static void origins_of_traces(void **state)
 
     assert_null(origin.device);
     assert_null(origin.timing_model);
-    begin_modelled(lab, "fast", "3");
+    begin_modelled(lab, "fast", "3"); /* as counts timing was called before */
     finish(lab);
-    begin_modelled(lab, "fast", "3");
+    begin_modelled(lab, "counts", "3");
     finish(lab);
-    begin_modelled(lab, "fast", "4");
+    begin_modelled(lab, "counts", "4");
     finish(lab);
     begin(lab, NULL, true); /* of rocprofv3 */
     finish(lab);
     origin = rp_origin_of(lab->stores, 2);
     assert_string_equal(origin.device, "software");
-    assert_string_equal(origin.timing_model, "fast");
+    assert_string_equal(origin.timing_model, "counts");
     assert_int_equal(origin.timing_version, 3);
     origin = rp_origin_of(lab->stores, 3); /* of two versions */
     assert_string_equal(origin.device, "software");
@@ -764,9 +764,24 @@ static void origins_of_traces(void **state)
     assert_null(origin.timing_model);
 }
 
+static void traces_keep_the_old_name_of_their_model(void **state)
+{
+    struct lab *lab = *state;
+    const double run_ms = 1;
+    struct rp_profile *p = NULL;
+
+    begin_modelled(lab, "fast", "2");
+    finish(lab);
+    begin_modelled(lab, "counts", "2");
+    finish(lab);
+    assert_int_equal(rp_profile_compute(lab->stores, 2, &run_ms, 1, &p, &lab->err), 0);
+    assert_string_equal(p->timing_model, "counts");
+    rp_profile_free(p);
+}
+
 static void several_models_of_time_are_refused(void **state)
 {
-    static const char *const others[][2] = {{"fast", "2"}, {"detailed", "1"}, {NULL, NULL}};
+    static const char *const others[][2] = {{"counts", "2"}, {"detailed", "1"}, {NULL, NULL}};
     struct lab *lab = *state;
     const double run_ms = 1;
 
@@ -1214,6 +1229,7 @@ int main(void)
         LAB_TEST(tells_what_overlaps),
         LAB_TEST(measured_times_overlap_without_a_word),
         LAB_TEST(origins_of_traces),
+        LAB_TEST(traces_keep_the_old_name_of_their_model),
         LAB_TEST(several_models_of_time_are_refused),
         LAB_TEST(impossible_replays_are_refused),
         cmocka_unit_test(a_run_without_traces_has_no_kernels),

@@ -190,7 +190,8 @@ static void differences(void **state)
                                                   {"text_sha256", "the text", NULL},
                                                   {"gain", "--gain", rp_identity_percent},
                                                   {"dry", "--dry", NULL},
-                                                  {"kernel", "--kernel", NULL}};
+                                                  {"kernel", "--kernel", NULL},
+                                                  {"timing", "--timing", rp_identity_model}};
     static const struct {
         const char *then, *now, *values, *names;
     } cases[] = {
@@ -219,6 +220,12 @@ static void differences(void **state)
          "--kernel was ...-DNAME=value -o out/first one.hip\", is ...-DNAME=value -o out/second "
          "one.hip\"",
          "--kernel"},
+        {"{'timing':'fast (version 2)'}", "{'timing':'counts (version 2)'}", "", ""},
+        {"{'timing':'fast'}", "{'timing':'counts'}", "", ""},
+        {"{'timing':'fast (version 2)'}", "{'timing':'counts (version 3)'}",
+         "--timing was \"counts (version 2)\", is \"counts (version 3)\"", "--timing"},
+        {"{'timing':''}", "{'timing':'detailed'}", "--timing was not given, is \"detailed\"",
+         "--timing"},
         {"{'gain':0.30000000000000004}", "{'gain':0.30000000000000004}", "", ""},
     };
 

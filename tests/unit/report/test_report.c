@@ -127,7 +127,7 @@ static void json_names_the_model_of_time(void **state)
     static const char *const wanted[] = {
         "null",
         "{\"bounds\":{\"calls\":3,\"longest_ms\":4.5,\"shortest_ms\":0.25},"
-        "\"error_share\":null,\"fast_clock_waves\":null,\"model\":\"fast\","
+        "\"error_share\":null,\"fast_clock_waves\":null,\"model\":\"counts\","
         "\"overlapped\":{\"dispatches\":0,\"ns\":0},\"replayed_calls\":null,"
         "\"replayed_waves\":null,\"version\":3,\"waves\":null}",
         "{\"error_share\":0.125,\"fast_clock_waves\":9,\"model\":\"detailed\","
@@ -145,7 +145,7 @@ static void json_names_the_model_of_time(void **state)
         char *text;
 
         profile.timing_version = i ? 3 : 0;
-        profile.timing_model = i == 2 ? "detailed" : i ? "fast" : NULL;
+        profile.timing_model = i == 2 ? "detailed" : i ? "counts" : NULL;
         if (i == 2)
             profile.replayed = kernels[0].replayed =
                 (struct rp_simulated_timing){.calls = 3,
@@ -181,10 +181,10 @@ static void json_names_the_model_of_time(void **state)
         rp_buf_free(&buf);
         assert_int_equal(rp_report_profile_term(&report, (struct rp_term_style){0}, &buf, &err), 0);
         assert_contains(rp_buf_text(&buf), i == 2   ? "modelled time (detailed timing), not"
-                                           : i == 1 ? "modelled time (fast timing), not"
+                                           : i == 1 ? "modelled time (counts timing), not"
                                                     : "modelled time (software device), not");
         if (i == 2) {
-            assert_contains(rp_buf_text(&buf), "9 of 40 waves read fast timing's clock");
+            assert_contains(rp_buf_text(&buf), "9 of 40 waves read counts timing's clock");
             if (i == 1)
                 assert_contains(rp_buf_text(&buf), "Bounds        between 250");
             assert_contains(rp_buf_text(&buf),
@@ -199,7 +199,8 @@ static void json_names_the_model_of_time(void **state)
         if (i == 2) {
             assert_contains(rp_buf_text(&buf), "50.0 % of the waves; estimated error of "
                                                "extrapolation 12.5 %");
-            assert_contains(rp_buf_text(&buf), "1 of 4 launches could not be replayed: timed fast");
+            assert_contains(rp_buf_text(&buf),
+                            "1 of 4 launches could not be replayed: timed from counts");
         }
         rp_buf_free(&buf);
     }

@@ -612,7 +612,7 @@ static int take_replay(void *ctx, const void *row, struct rp_err *err)
 /* Row ids are those of the dispatches as submitted: dispatch 1 of run() is recorded behind 2. */
 static void modelled_times_say_what_they_are_from(void **state)
 {
-    static const char *const models[] = {NULL, "fast", "detailed", "off"};
+    static const char *const models[] = {NULL, "counts", "detailed", "off"};
     struct image image = run();
     char got[512] = "";
 

@@ -92,14 +92,14 @@ static void timing_is_part_of_the_identity(void **state)
             unsetenv("ROCM_PERF_DEVICE_TIMING");
         } else {
             unsetenv("ROCM_PERF_DEVICE");
-            setenv("ROCM_PERF_DEVICE_TIMING", "fast", 1);
+            setenv("ROCM_PERF_DEVICE_TIMING", "fast", 1); /* its old name */
         }
         assert_int_equal(rp_run_options_inherit(&options, &err), 0);
         assert_int_equal(rp_device_identify(&env, &options, &id, &err), 0);
         gpu = rp_device_identity_gpu(&id);
         timing = rp_device_identity_timing(&id);
         expected = detailed ? rp_format("detailed (version %d)", RP_TIMING_DETAILED_VERSION)
-                            : rp_format("fast (version %d)", RP_TIMING_FAST_VERSION);
+                            : rp_format("counts (version %d)", RP_TIMING_COUNTS_VERSION);
         assert_string_equal(gpu, detailed
                                      ? "AMD Instinct MI325X (software device, gfx942, 304 CUs)"
                                      : "AMD Instinct MI300X (software device, gfx942, 304 CUs)");
@@ -204,7 +204,7 @@ static void options_become_variables(void **state)
     const struct rp_thread_trace_options threads = {
         .symbols = symbols, .iterations = "[2-3],[7]", .simd_select = "0x3", .target_cu = "1"};
     struct rp_run_options o = {.target = "mi325x",
-                               .timing = RP_TIMING_FAST,
+                               .timing = RP_TIMING_COUNTS,
                                .threads = 3,
                                .gpus = 8,
                                .target_said = true,
@@ -212,7 +212,7 @@ static void options_become_variables(void **state)
 
     (void)state;
     is_planned(&o, "ROCM_PERF_DEVICE", "mi325x");
-    is_planned(&o, "ROCM_PERF_DEVICE_TIMING", "fast");
+    is_planned(&o, "ROCM_PERF_DEVICE_TIMING", "counts");
     is_planned(&o, "ROCM_PERF_DEVICE_THREADS", "3");
     is_planned(&o, "ROCM_PERF_DEVICE_GPUS", "8");
     is_planned(&o, "ROCM_PERF_DEVICE_TARGET_SAID", "1");

@@ -71,6 +71,23 @@ static void what_is_added_is_read_once_in_order(void **state)
     kit_remove_all();
 }
 
+static void devices_have_todays_model_of_time(void **state)
+{
+    const char *path = kit_path("h.db");
+    struct rp_history_result r = sample("one", "2026-01-02T00:00:00Z");
+    struct rp_history h;
+    bool is_new;
+    int64_t id;
+
+    (void)state;
+    r.device = (char *)"software gfx942, fast timing 2";
+    assert_int_equal(rp_history_add(path, &r, &id, &is_new, NULL), 0);
+    assert_int_equal(rp_history_read(path, &h, NULL), 0);
+    assert_string_equal(h.results[0].device, "software gfx942, counts timing 2");
+    rp_history_free(&h);
+    kit_remove_all();
+}
+
 /* Eight processes, from the making of the file on; all add their own and one that all have. */
 static void all_writers_land(void **state)
 {
@@ -382,6 +399,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_added_is_read_once_in_order),
+        cmocka_unit_test(devices_have_todays_model_of_time),
         cmocka_unit_test(all_writers_land),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(an_empty_file_has_no_results),
