@@ -371,6 +371,24 @@ static void bound_exactly(struct rp_versus_time *t, double ratio, double margin)
     t->verdict = verdict(t, margin);
 }
 
+/* The true times lie anywhere between the bounds of each side. Results of before there were bounds
+ * have one time for both. */
+static void bound_by_counts(struct rp_versus_time *t, const struct rp_versus_runs *before,
+                            const struct rp_versus_runs *after, double margin)
+{
+    const bool known[] = {before->longest_ms > 0, after->longest_ms > 0};
+    const double least = known[0] ? before->shortest_ms : t->before_ms;
+
+    t->low = (known[1] ? after->shortest_ms : t->after_ms) /
+             (known[0] ? before->longest_ms : t->before_ms);
+    t->high = least > 0 ? (known[1] ? after->longest_ms : t->after_ms) / least : INFINITY;
+    t->level = 1;
+    t->bounded = isfinite(t->high);
+    t->verdict = verdict(t, margin);
+    if (t->verdict == RP_COMPARE_UNDECIDED)
+        t->reason = "intervals overlap: use --timing detailed";
+}
+
 /* Says by how much both clocks may be wrong about a mean launch, in logarithms. */
 static double ticks(const struct rp_quantity *dispatches, double ms)
 {
@@ -406,6 +424,11 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
     if (of->failed) { /* A dispatch that never ran took none, either. */
         t->basis = RP_COMPARE_FAILED_LAUNCHES;
         t->reason = "HIP refused launches of one side, which did less work for that";
+        return false;
+    }
+    if (of->software && (of->before->longest_ms > 0 || of->after->longest_ms > 0)) {
+        t->basis = RP_COMPARE_MODELLED;
+        bound_by_counts(t, of->before, of->after, margin);
         return false;
     }
     exactly = same_in_all(b, of->after->count) / same_in_all(a, of->before->count);

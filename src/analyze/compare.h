@@ -33,6 +33,8 @@ bool rp_versus_metric_per_kernel(enum rp_versus_metric metric);
 struct rp_versus_runs {
     double *ms;
     size_t count;
+    /** Bounds of the first run, where its times are from counts; both 0: they are not known. */
+    double shortest_ms, longest_ms;
 };
 
 /** Holds all that a result says of kernels of one name. */

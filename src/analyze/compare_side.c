@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/json_read.h"
+#include "trace/records.h"
 #include "trace/rocpd.h"
 
 static uint64_t hash_of(const char *name)
@@ -276,6 +277,8 @@ static struct rp_versus_kernel *append(struct rp_versus_side *side,
     }
     for (size_t i = 0; i < row->runs.count; i++)
         k->runs.ms[i] = row->runs.ms[i];
+    k->runs.shortest_ms = row->runs.shortest_ms;
+    k->runs.longest_ms = row->runs.longest_ms;
     side->kernel_count++;
     return versus_names_add(side) ? k : NULL;
 }
@@ -290,6 +293,19 @@ static void add_runs(struct rp_versus_runs *sum, const struct rp_versus_runs *mo
             sum->ms[i] = more->ms[i];
         else if (!isnan(more->ms[i]))
             sum->ms[i] += more->ms[i];
+    const bool bounded = sum->longest_ms > 0 && more->longest_ms > 0;
+    sum->shortest_ms = bounded ? sum->shortest_ms + more->shortest_ms : 0;
+    sum->longest_ms = bounded ? sum->longest_ms + more->longest_ms : 0;
+}
+
+/* Bounds are known where every timed launch has them. */
+static void add_bounds(const struct rp_simulated_timing *r, uint64_t calls,
+                       struct rp_versus_runs *to)
+{
+    if (!r->bounded_calls || r->bounded_calls != calls)
+        return;
+    to->shortest_ms = r->shortest_ns / 1e6;
+    to->longest_ms = r->longest_ns / 1e6;
 }
 
 static struct rp_quantity sum_of(struct rp_quantity a, struct rp_quantity b)
@@ -533,6 +549,7 @@ static int add_summary(struct rp_versus_side *side, const struct rp_kernel_summa
                                    .heaviest_ms = (double)k->total_ns / 1e6};
     const struct rp_kernel_resources *r = &k->resources;
 
+    add_bounds(&k->replayed, k->timed_calls, &row.runs);
     for (int i = 0; i < 3; i++) {
         row.grid[i] = k->grid[i];
         row.block[i] = k->block[i];
@@ -594,6 +611,7 @@ int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin
         return rc;
     }
     side.runs.ms[0] = (double)(p->user_ns + p->runtime_internal_ns) / 1e6;
+    add_bounds(&p->replayed, p->dispatches, &side.runs);
     side.metrics[RP_COMPARE_DISPATCHES] = known((double)p->dispatches);
     versus_side_finish(&side);
     *ret = side;
@@ -667,6 +685,16 @@ static bool text_at(const json_t *object, const char *key, char **ret)
     return !text || *ret;
 }
 
+/* Results keep the name that the model of time had. */
+static bool model_at(const json_t *object, const char *key, char **ret)
+{
+    const char *said = json_string_value(json_object_get(object, key));
+
+    free(*ret);
+    *ret = said ? strdup(rp_timing_model_today(said)) : NULL;
+    return !said || *ret;
+}
+
 /* --- profile.json -------------------------------------------------------------------------- */
 
 static int read_runs(const json_t *array, struct rp_versus_runs *ret, struct rp_err *err)
@@ -708,6 +736,20 @@ static void read_metrics(const json_t *row, struct rp_quantity *ret)
 }
 
 /* Versions before this key knew the base run only. */
+/* Versions before this key knew no bounds. */
+static void read_bounds(const json_t *in, uint64_t all, struct rp_versus_runs *to)
+{
+    const json_t *bounds = json_object_get(in, "bounds");
+    const struct rp_quantity shortest = number_at(bounds, "shortest_ms"),
+                             longest = number_at(bounds, "longest_ms");
+
+    if (!shortest.known || !longest.known || shortest.value < 0 || longest.value < shortest.value ||
+        count_at(bounds, "calls") != all)
+        return;
+    to->shortest_ms = shortest.value;
+    to->longest_ms = longest.value;
+}
+
 static int read_kernel(const json_t *row, struct rp_versus_side *side, const char *path,
                        struct rp_err *err)
 {
@@ -731,6 +773,7 @@ static int read_kernel(const json_t *row, struct rp_versus_side *side, const cha
         rc = read_runs(runs, &k.runs, err);
         read = k.runs.ms;
     }
+    read_bounds(row, count_at(row, "timed_calls"), &k.runs);
     read_sizes(json_object_get(row, "grid"), k.grid);
     read_sizes(json_object_get(row, "block"), k.block);
     read_metrics(row, k.metrics);
@@ -899,7 +942,7 @@ static int read_origin(const json_t *root, struct rp_versus_side *side, const ch
     side->incomplete = json_is_false(complete);
     side->metrics[RP_COMPARE_DISPATCHES] =
         side->wall ? (struct rp_quantity){0} : number_at(provenance, "dispatches");
-    if (!text_at(timing, "model", &side->timing_model) ||
+    if (!model_at(timing, "model", &side->timing_model) ||
         !text_at(provenance, "rocm_version", &side->rocm_version) ||
         !text_at(provenance, "tracer", &side->tracer))
         return rp_out_of_memory(err);
@@ -950,6 +993,8 @@ static int read_profile(const json_t *root, struct rp_versus_side *side, const c
         rc = bad(path, err, "stability.runs_ms has not 1 to 100000 times");
     if (rc == 0)
         rc = read_runs(runs, &side->runs, err);
+    read_bounds(json_object_get(root, "timing"),
+                (uint64_t)side->metrics[RP_COMPARE_DISPATCHES].value, &side->runs);
     if (rc == 0)
         rc = read_launches(root, side, err);
     if (rc == 0)
@@ -992,7 +1037,7 @@ static int read_replay(const json_t *root, struct rp_versus_side *side, const ch
     read_ratio(json_object_get(root, "ratio"), &side->told);
     if (!text_at(root, "verdict", &side->told.verdict) ||
         !text_at(root, "reason", &side->told.reason) ||
-        !text_at(environment, "timing_model", &side->timing_model) ||
+        !model_at(environment, "timing_model", &side->timing_model) ||
         !text_at(environment, "rocm_version", &side->rocm_version))
         return rp_out_of_memory(err);
     side->told.wrong = side->told.verdict && strcmp(side->told.verdict, "different output") == 0;

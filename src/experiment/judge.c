@@ -316,6 +316,7 @@ static enum rp_undecided_by read_cause(const json_t *json)
            : strcmp(cause, "unsteady") == 0 ? RP_BY_UNSTEADY
            : strcmp(cause, "blind") == 0    ? RP_BY_BLIND
            : strcmp(cause, "values") == 0   ? RP_BY_VALUES
+           : strcmp(cause, "bounds") == 0   ? RP_BY_BOUNDS
                                             : RP_BY_NOISE;
 }
 

@@ -45,6 +45,7 @@ enum rp_undecided_by {
     RP_BY_UNSTEADY, /**< A is not as fast as itself: B was not measured at all */
     RP_BY_BLIND,    /**< what the captured dispatch writes tells nothing */
     RP_BY_VALUES,   /**< faster with the captured values only */
+    RP_BY_BOUNDS,   /**< times are from counts, and their bounds overlap */
     RP_BY_LIMITS,   /**< the comparison itself took more memory than it may */
 };
 

@@ -78,6 +78,9 @@ static void end_open(const struct rp_weighted_comparison *one, struct rp_decisio
     else if (c->undecided_by == RP_BY_BLIND)
         snprintf(text, sizeof text, "blind capture: %s",
                  c->reason ? c->reason : "what it writes tells nothing");
+    else if (c->undecided_by == RP_BY_BOUNDS)
+        snprintf(text, sizeof text, "bounds: %s",
+                 c->reason ? c->reason : "those of both times overlap");
     else if (c->undecided_by == RP_BY_LIMITS)
         snprintf(text, sizeof text, "not compared to the end: %s",
                  c->reason ? c->reason : "it took too long");

@@ -19,6 +19,7 @@
 #include "base/sha256.h"
 #include "experiment/build_command.h"
 #include "trace/code_object.h"
+#include "trace/records.h"
 
 enum {
     MOST_BYTES = 1 << 30,
@@ -429,6 +430,21 @@ static void read_needs(const json_t *row, struct rp_kernel_facts *kernel)
     kernel->geometry_count = (size_t)json_integer_value(json_object_get(row, "geometries"));
 }
 
+/** Bounds of a sum are known where all launches in it have them. */
+static void read_between(const json_t *owner, struct rp_quantity launches, double ret_ns[2])
+{
+    const json_t *bounds = json_object_get(owner, "bounds");
+    const struct rp_quantity calls = number(bounds, "calls"),
+                             shortest = number(bounds, "shortest_ms"),
+                             longest = number(bounds, "longest_ms");
+
+    if (!calls.known || !launches.known || calls.value != launches.value || !shortest.known ||
+        !longest.known)
+        return;
+    ret_ns[0] = shortest.value * 1e6;
+    ret_ns[1] = longest.value * 1e6;
+}
+
 static void read_row(const json_t *profile, const json_t *row, struct rp_kernel_facts *kernel)
 {
     const json_t *gpus = json_object_get(profile, "gpus");
@@ -437,15 +453,18 @@ static void read_row(const json_t *profile, const json_t *row, struct rp_kernel_
                             ? json_array_get(gpus, (size_t)json_integer_value(index))
                             : json_object_get(profile, "gpu");
     struct rp_quantity total_ms = number(row, "total_ms");
+    const char *timing;
 
     kernel->name = text(row, "name");
     kernel->symbol = text(row, "symbol");
     kernel->arch = text(gpu, "architecture");
     kernel->product = text(gpu, "product");
     kernel->device = text(profile, "device");
-    kernel->timing = text(json_object_get(profile, "timing"), "model");
+    timing = json_string_value(json_object_get(json_object_get(profile, "timing"), "model"));
+    kernel->timing = timing ? rp_strdup(rp_timing_model_today(timing)) : NULL;
     kernel->calls = number(row, "calls");
     kernel->time_ns = (struct rp_quantity){total_ms.known, total_ms.value * 1e6};
+    read_between(row, number(row, "timed_calls"), kernel->between_ns);
     kernel->runtime_internal = json_is_true(json_object_get(row, "runtime_internal"));
     read_needs(row, kernel);
 }
@@ -658,6 +677,9 @@ static int read_kernels(const struct files *files, struct rp_facts *facts, struc
         return rp_fail(err, RP_BAD_INPUT, "profile.json has no kernels[]");
     facts->device = text(files->profile, "device");
     facts->runtime_ms = number(files->profile, "runtime_ms");
+    read_between(json_object_get(files->profile, "timing"),
+                 number(json_object_get(files->profile, "provenance"), "dispatches"),
+                 facts->between_ns);
     facts->launches = number(json_object_get(files->profile, "launches"), "calls");
     facts->failed_launches = number(json_object_get(files->profile, "launches"), "failed");
     facts->kernels = rp_alloc_zero(json_array_size(rows) + 1, sizeof *facts->kernels);

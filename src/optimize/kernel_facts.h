@@ -114,8 +114,9 @@ void rp_source_kernels_free(struct rp_source_kernels *kernels);
 struct rp_facts {
     struct rp_kernel_facts *kernels;
     size_t count;
-    char *device;                                 /**< "software", "hardware"; NULL: unknown */
-    struct rp_quantity runtime_ms;                /**< sum over dispatches */
+    char *device;                  /**< "software", "hardware"; NULL: unknown */
+    struct rp_quantity runtime_ms; /**< sum over dispatches */
+    double between_ns[2]; /**< counts timing: bounds of that; 0s: there are none, or not of all */
     struct rp_quantity launches, failed_launches; /**< calls to HIP, and those that it refused */
 };
 
@@ -146,12 +147,13 @@ struct rp_kernel_facts {
     char *arch;    /**< "gfx942" */
     char *product; /**< "AMD Instinct MI300X" */
     char *device;  /**< "software": times are modelled; "hardware" */
-    char *timing;  /**< model of time of the software device: "fast", "detailed" */
+    char *timing;  /**< model of time of the software device: "counts", "detailed" */
 
     /* These say how much of the program it is. */
     struct rp_quantity calls;
-    struct rp_quantity time_ns;          /**< all calls */
-    char *weight_basis;                  /**< "critical_path", "kernel_time" */
+    struct rp_quantity time_ns; /**< all calls */
+    double between_ns[2]; /**< counts timing: bounds of that; 0s: there are none, or not of all */
+    char *weight_basis;   /**< "critical_path", "kernel_time" */
     struct rp_quantity weight;           /**< its part of that, 0..1 */
     struct rp_quantity headroom;         /**< part of its time that could go, 0..1 */
     char *headroom_assumption;           /**< ... if this held */

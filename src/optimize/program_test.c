@@ -325,6 +325,37 @@ static double time_of(const struct rp_facts *facts, const char *symbol)
     return sum;
 }
 
+/** Adds up the bounds of the rows of a symbol: all have them, or the sum has none. */
+static void bounds_of(const struct rp_facts *facts, const char *symbol, double ret_ns[2])
+{
+    double sum[2] = {0, 0};
+
+    for (size_t i = 0; i < facts->count; i++) {
+        const struct rp_kernel_facts *k = &facts->kernels[i];
+
+        if (!k->symbol || strcmp(k->symbol, symbol) != 0 || !k->time_ns.known)
+            continue;
+        if (!(k->between_ns[1] > 0))
+            return;
+        sum[0] += k->between_ns[0];
+        sum[1] += k->between_ns[1];
+    }
+    memcpy(ret_ns, sum, sizeof sum);
+}
+
+struct pair {
+    struct rp_facts before, after;
+};
+
+/** Modelled times are of one pair of runs, whose bounds these are. */
+static void take_bounds(const struct pair *pair, const char *symbol, struct rp_program_times *ret)
+{
+    memcpy(ret->whole.before_ns, pair->before.between_ns, sizeof ret->whole.before_ns);
+    memcpy(ret->whole.after_ns, pair->after.between_ns, sizeof ret->whole.after_ns);
+    bounds_of(&pair->before, symbol, ret->kernel.before_ns);
+    bounds_of(&pair->after, symbol, ret->kernel.after_ns);
+}
+
 /** Lists those of the last pair of runs; they are a remark, not a verdict. */
 static json_t *slower_ones(const struct rp_facts *before, const struct rp_facts *after,
                            const char *symbol, double margin)
@@ -345,10 +376,6 @@ static json_t *slower_ones(const struct rp_facts *before, const struct rp_facts 
     }
     return list;
 }
-
-struct pair {
-    struct rp_facts before, after;
-};
 
 static void free_pair(struct pair *pair)
 {
@@ -447,6 +474,7 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
         values[1][i] = pair.after.runtime_ms.value;
         values[2][i] = time_of(&pair.before, symbol);
         values[3][i] = time_of(&pair.after, symbol);
+        take_bounds(&pair, symbol, &times);
         json_array_append_new(times.runs, json_pack("{s:f, s:f}", "before_ms", values[0][i],
                                                     "after_ms", values[1][i]));
         json_decref(times.slower);

@@ -65,7 +65,11 @@ char *rp_program_test_failed_launches(const struct rp_facts *facts);
 struct rp_program_times {
     double before_ms, after_ms;               /**< all dispatches; medians of the runs */
     double kernel_before_ns, kernel_after_ns; /**< of the changed kernel */
-    json_t *runs;                             /**< [{"before_ms", "after_ms"}] */
+    /** With counts timing: minimum and maximum of these; 0s: there are none. */
+    struct rp_program_bounds {
+        double before_ns[2], after_ns[2];
+    } whole, kernel;
+    json_t *runs;   /**< [{"before_ms", "after_ms"}] */
     json_t *slower; /**< other kernels that take longer by more than the margin */
 };
 void rp_program_times_free(struct rp_program_times *times);

@@ -131,6 +131,31 @@ static int check_output(struct rp_kernel_run *run, const char *program, char **r
     return 0;
 }
 
+static bool has_bounds(const struct rp_program_bounds *b)
+{
+    return b->before_ns[1] > 0 && b->after_ns[1] > 0;
+}
+
+/** Tells times from counts apart by their bounds: what they show to be no gain is none, and what
+ * they leave open is undecided. */
+static enum rp_outcome judge_bounds(const struct rp_program_times *t, double margin, char why[200])
+{
+    const double slowest = 1 / (1 + margin);
+    const double kernel = t->kernel.before_ns[0] / t->kernel.after_ns[1];
+    const double program = t->whole.before_ns[0] / t->whole.after_ns[1];
+
+    if (t->kernel.before_ns[1] <= t->kernel.after_ns[0] ||
+        t->whole.before_ns[1] <= slowest * t->whole.after_ns[0])
+        return RP_OUTCOME_PROGRAM_SLOWER;
+    if (kernel > 1 && program > slowest)
+        return RP_OUTCOME_ACCEPTED;
+    snprintf(why, 200,
+             "bounds: in the program the times before and after overlap, those of %s: use --timing "
+             "detailed",
+             kernel > 1 ? "all kernels together" : "the kernel");
+    return RP_OUTCOME_UNDECIDED;
+}
+
 static enum rp_outcome judge(const struct rp_program_times *t, double margin, char why[200])
 {
     const double program = t->before_ms / t->after_ms;
@@ -140,6 +165,8 @@ static enum rp_outcome judge(const struct rp_program_times *t, double margin, ch
              rp_speed_change(kernel).text, rp_speed_change(program).text,
              fabs(kernel - 1) < 0.001 ? ": does --build compile {source}, or a file by its name?"
                                       : "");
+    if (has_bounds(&t->kernel) && has_bounds(&t->whole))
+        return judge_bounds(t, margin, why);
     return t->kernel_after_ns > 0 && kernel > 1 && program > 1 / (1 + margin)
                ? RP_OUTCOME_ACCEPTED
                : RP_OUTCOME_PROGRAM_SLOWER;
@@ -395,6 +422,10 @@ static json_t *whole_json(const struct rp_program_times *times)
     if (!count)
         return NULL;
     interval = rp_samples_interval(ratios, count);
+    if (has_bounds(&times->whole))
+        interval =
+            (struct rp_interval){.low = times->whole.before_ns[0] / times->whole.after_ns[1],
+                                 .high = times->whole.before_ns[1] / times->whole.after_ns[0]};
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:O, s:O}", "before_ms", times->before_ms,
                      "after_ms", times->after_ms, "speedup", rp_samples_median(ratios, count),
                      "low", interval.low, "high", interval.high, "runs", times->runs,

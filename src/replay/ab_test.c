@@ -103,6 +103,21 @@ static int replay_decide_exactly(double ratio, const struct rp_decide_rule *rule
     return 0;
 }
 
+int rp_decide_between(double ratio, const double a_us[2], const double b_us[2],
+                      const struct rp_decide_rule *rule, struct rp_decided *ret, struct rp_err *err)
+{
+    struct rp_decided d = {.ratio = ratio, .level = 1};
+
+    if (!(a_us[0] > 0 && a_us[1] >= a_us[0] && b_us[0] > 0 && b_us[1] >= b_us[0]))
+        return rp_fail(err, RP_BAD_INPUT, "bounds of times are %g to %g us and %g to %g us",
+                       a_us[0], a_us[1], b_us[0], b_us[1]);
+    d.low = a_us[0] / b_us[1];
+    d.high = a_us[1] / b_us[0];
+    d.decision = verdict(&d, rule);
+    *ret = d;
+    return 0;
+}
+
 /* --- with other values --------------------------------------------------------------------- */
 
 /* A kernel that is as fast as before with other values does not get half of the captured gain by
@@ -175,6 +190,16 @@ static const char *const whose[] = {"A", "B", "A or B"};
 
 enum { EITHER = 2 };
 
+/* Runs of one kernel may differ: all of them lie between the minimum and the maximum. */
+static void note_bounds(struct rp_compare_kernel *k, const double between_us[2])
+{
+    if (!(between_us[1] > 0))
+        return;
+    if (!(k->between_us[1] > 0) || between_us[0] < k->between_us[0])
+        k->between_us[0] = between_us[0];
+    k->between_us[1] = fmax(k->between_us[1], between_us[1]);
+}
+
 /* Starts from the captured state with poison. Timed runs restore and compare memory only where the
  * captured kernel writes, so that what both kernels read stays in caches as in a program.
  */
@@ -195,6 +220,8 @@ static int run_one(struct rp_replay_comparison *c, unsigned which, const struct 
     k->wrong_runs += outcome.verdict.different_pages != 0;
     k->checked_runs++;
     c->wrong = c->wrong || k->wrong_runs;
+    if (how == &rp_trial_timed)
+        note_bounds(k, trial->r->between_us);
     return 0;
 }
 
@@ -236,14 +263,23 @@ static unsigned looks(size_t most)
     return n;
 }
 
-/* Modelled times are the same each time. */
-static int held_modelled(const double us[2], const struct rp_held_rule *rule,
+/* Modelled times are the same each time; of those from counts the bounds are known. */
+static int held_modelled(const struct rp_variation_result *with, const struct rp_held_rule *rule,
                          struct rp_decided *ret, enum rp_held *ret_held, struct rp_err *err)
 {
+    const bool bounded = with->between_us[0][1] > 0 && with->between_us[1][1] > 0;
     double x = 0;
-    int rc = rp_decide_block(&us[0], &us[1], 1, &x, err);
+    int rc = rp_decide_block(&with->us[0], &with->us[1], 1, &x, err);
 
-    return rc < 0 ? rc : decide_held_exactly(exp(x), rule, ret, ret_held, err);
+    if (rc < 0)
+        return rc;
+    if (!bounded)
+        return decide_held_exactly(exp(x), rule, ret, ret_held, err);
+    rc = rp_decide_between(exp(x), with->between_us[0], with->between_us[1], &rule->decide, ret,
+                           err);
+    if (rc == 0)
+        *ret_held = held(ret, ret->low, rule);
+    return rc;
 }
 
 /* @return 0, also if memory is wrong, or the variation has a reason now why it tells nothing */
@@ -333,7 +369,7 @@ static int time_others(struct rp_replay_comparison *c, struct rp_err *err)
         if (!is_timed(c, variation))
             continue;
         rc = c->trial.r->software
-                 ? held_modelled(c->varied.of[i].us, &rule, &c->others[i], &held, err)
+                 ? held_modelled(&c->varied.of[i], &rule, &c->others[i], &held, err)
                  : time_other(c, variation, &rule, &held, err);
         if (rc < 0 || !rp_varies_memory(variation) || !(c->others[i].level > 0))
             continue;
@@ -430,6 +466,17 @@ static double margin_of(const struct rp_replay_comparison *c)
     return tick > c->asked_margin ? tick : c->asked_margin;
 }
 
+/* Where times are from counts, what blocks say of them is put right: they are within bounds, and
+ * more blocks say the same. */
+static int decide_by_bounds(struct rp_replay_comparison *c, const struct rp_decide_rule *rule,
+                            struct rp_err *err)
+{
+    const double *a = c->kernels[0].between_us, *b = c->kernels[1].between_us;
+
+    c->by_bounds = a[1] > 0 && b[1] > 0;
+    return c->by_bounds ? rp_decide_between(c->decided.ratio, a, b, rule, &c->decided, err) : 0;
+}
+
 static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
 {
     const struct rp_decide_rule rule = {.margin = c->margin,
@@ -447,7 +494,9 @@ static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_
         }
         if (rc == 0 && !c->wrong)
             rc = decide(c->blocks, c->block_count, &rule, &c->decided, err);
-        if (c->decided.decision != RP_UNDECIDED || until == c->most_blocks)
+        if (rc == 0 && !c->wrong)
+            rc = decide_by_bounds(c, &rule, err);
+        if (c->decided.decision != RP_UNDECIDED || c->by_bounds || until == c->most_blocks)
             break;
         until *= 2;
     }
@@ -506,6 +555,7 @@ static const char *undecided_by(const struct rp_replay_comparison *c)
         return NULL;
     return rp_replay_comparison_is_blind(c) ? "blind"
            : c->only_captured               ? "values"
+           : c->by_bounds                   ? "bounds"
            : c->steady                      ? "noise"
                                             : "unsteady";
 }
@@ -559,6 +609,11 @@ static const char *reason_of(const struct rp_replay_comparison *c)
     if (c->only_captured)
         return "B is faster with the captured values only, and not by the margin or half as much "
                "with other ones in memory";
+    if (c->by_bounds && c->decided.decision == RP_UNDECIDED)
+        return c->others_open ? "B is faster with the captured values, and with other ones in "
+                                "memory the bounds "
+                                "of both times overlap: use --timing detailed"
+                              : "the bounds of both times overlap: use --timing detailed";
     if (c->others_open && c->decided.decision == RP_UNDECIDED)
         return "B is faster with the captured values, and noise leaves it open whether with other "
                "ones in memory, too: more blocks may tell";

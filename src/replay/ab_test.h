@@ -60,6 +60,15 @@ int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, do
 int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
                      struct rp_decided *ret, struct rp_err *err);
 
+/**
+ * Decides for times of which only the bounds are known: of A and of B, of a level of 1.
+ * @param ratio  of the times that are told
+ * @return 0; RP_BAD_INPUT: a bound is not above 0
+ */
+int rp_decide_between(double ratio, const double a_us[2], const double b_us[2],
+                      const struct rp_decide_rule *rule, struct rp_decided *ret,
+                      struct rp_err *err);
+
 enum rp_held {
     RP_HELD_OPEN = 0, /**< noise: more blocks may tell */
     RP_HELD,          /**< the gain is there with these values, too */
@@ -115,6 +124,8 @@ struct rp_compare_kernel {
     unsigned long checked_runs, wrong_runs;
     struct rp_replay_outcome outcome; /**< of the first wrong run, or the last */
     struct rp_replay_outcome varied;  /**< with other inputs */
+    double between_us[2]; /**< with counts timing: minimum and maximum of the bounds of its timed
+                             runs; 0s: there are none */
 };
 
 struct rp_replay_comparison {
@@ -128,6 +139,7 @@ struct rp_replay_comparison {
     double noise;                            /**< by what A differed from itself */
     struct rp_decided same_decided, decided; /**< no level: not come to that */
     bool steady;                             /**< A is as fast as itself */
+    bool by_bounds; /**< times are from counts: verdicts are where bounds are apart */
     struct rp_decided others[RP_VARIATIONS]; /**< from other inputs, where B is faster; no level:
                                                   not timed */
     bool only_captured;                      /**< with other values in memory it is not */
@@ -155,8 +167,9 @@ static inline bool rp_replay_comparison_is_blind(const struct rp_replay_comparis
 
 struct rp_comparison_words {
     const char *verdict;      /**< "faster", ...: of B */
-    const char *undecided_by; /**< "noise", "unsteady" (A is not as fast as itself), "blind" or
-                                   "values" (only_captured); NULL: it is not undecided */
+    const char *undecided_by; /**< "noise", "unsteady" (A is not as fast as itself), "blind",
+                                   "values" (only_captured) or "bounds" (by_bounds); NULL: it is
+                                   not undecided */
     const char *reason;       /**< NULL: none is needed */
 };
 

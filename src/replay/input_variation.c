@@ -790,6 +790,8 @@ static int check_candidates(struct rp_variation_runs *v, size_t count,
     for (size_t i = 0; i < count && rc == 0; i++) {
         *ret_who = i;
         rc = check_candidate(v, i, &v->of[v->now].us[i], ret[i], err);
+        memcpy(v->of[v->now].between_us[i], v->trial->r->between_us,
+               sizeof v->trial->r->between_us);
     }
     return rc;
 }

@@ -28,7 +28,8 @@ struct rp_variation_result {
     uint64_t telling_bytes; /**< of results: other ones than in the capture */
     const char *reason;     /**< why it cannot be tried, or tells nothing; NULL: it was tried */
     bool open; /**< with a reason: what the captured kernel reads may matter nevertheless */
-    double us[RP_REPLAY_CANDIDATES]; /**< what candidates took */
+    double us[RP_REPLAY_CANDIDATES];            /**< what candidates took */
+    double between_us[RP_REPLAY_CANDIDATES][2]; /**< with counts timing: bounds of that, or 0s */
 };
 
 struct rp_variation_runs {

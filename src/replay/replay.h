@@ -52,6 +52,16 @@ struct rp_replay_queue {
 };
 static_assert(sizeof(struct rp_replay_queue) == 40, "hsa_queue_t");
 
+/** This is laid out as amd_signal_t, which the handle of a signal points to. */
+struct rp_replay_signal {
+    int64_t kind, value;
+    uint64_t mailbox;
+    uint32_t event, reserved;
+    uint64_t start_ticks, end_ticks, queue;
+    uint32_t reserved2[2];
+};
+static_assert(sizeof(struct rp_replay_signal) == 64, "amd_signal_t");
+
 /** This is laid out as hsa_amd_memory_access_desc_t. */
 struct rp_replay_access {
     uint32_t permissions;
@@ -179,7 +189,9 @@ struct rp_replay {
     enum rp_cache cache;
     bool software;      /**< time is modelled */
     const char *timing; /**< by which model; NULL: it is not */
-    void *flush;        /**< device memory that is larger than all caches; NULL: not needed */
+    /** Of the last run, where its time is from counts: between which times it is; 0s: unknown */
+    double between_us[2];
+    void *flush; /**< device memory that is larger than all caches; NULL: not needed */
     uint64_t flush_bytes;
     uint32_t flush_value;
     int step_fd;         /**< see replay_protocol.h; -1: none */

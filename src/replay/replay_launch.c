@@ -583,6 +583,25 @@ static void set_work_limit(uint64_t work)
         software->set_bound(work);
 }
 
+/* Takes what the software device knows of the kernel that has ended: the bounds of its time. */
+static void take_bounds(struct rp_replay *r)
+{
+    const struct rp_device_table *software = rp_replay_software();
+    const struct rp_replay_signal *raw = (const struct rp_replay_signal *)r->signal;
+    struct rp_rec_simulation known = {0};
+    rp_autofree double *values = NULL;
+
+    memset(r->between_us, 0, sizeof r->between_us);
+    if (!software || !r->timing || strcmp(r->timing, "counts") != 0)
+        return;
+    values = rp_alloc_zero(software->counter_count() + 1, sizeof *values);
+    if (!software->take(r->signal, raw->start_ticks, raw->end_ticks, values, &known) ||
+        known.replayed_waves)
+        return;
+    r->between_us[0] = known.between_ns[0] / 1e3;
+    r->between_us[1] = known.between_ns[1] / 1e3;
+}
+
 int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
 {
     uint64_t ticks[2] = {0, 0};
@@ -607,6 +626,7 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     note_kernel(r, false);
     r->hsa.hsa_amd_profiling_get_dispatch_time(r->gpu, r->signal, ticks);
     *ret_us = (double)(ticks[1] - ticks[0]) * 1e6 / (double)r->ticks_hz;
+    take_bounds(r);
     rc = rp_redzone_check(r, err);
     if (rc == 0 && r->kernel->path)
         rc = check_args(r, err);

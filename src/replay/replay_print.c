@@ -574,7 +574,9 @@ static void print_verdict(const struct rp_replay_comparison *c)
     else
         printf("B is neither known to be faster nor slower: undecided, %s",
                words.reason ? words.reason : "");
-    if (d->level > 0)
+    if (d->level > 0 && c->by_bounds)
+        printf(" (%s by the bounds of their times)", rp_speed_range(d->low, d->high).text);
+    else if (d->level > 0)
         printf(" (%s with %.2f %% confidence, %zu blocks of %d runs)",
                rp_speed_range(d->low, d->high).text, 100 * d->level, c->block_count,
                RP_COMPARE_RUNS);

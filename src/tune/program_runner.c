@@ -982,6 +982,25 @@ static void close_live(void *state)
     free(l);
 }
 
+/** Of kernels' times those that cannot be ranked are refused. */
+static int check_timing(const struct rp_run_options *run, struct rp_err *err)
+{
+    const enum rp_timing_choice timing = rp_timing_in_force(run);
+
+    if (run->device != RP_DEVICE_SOFTWARE)
+        return 0;
+    if (timing == RP_TIMING_OFF)
+        return rp_fail(err, RP_USAGE,
+                       "--timing off (or ROCM_PERF_DEVICE_TIMING): kernels have no times then; use "
+                       "another timing, or measure by --output-regex or --no-rocprof");
+    if (timing == RP_TIMING_COUNTS)
+        return rp_fail(err, RP_USAGE,
+                       "--timing counts (or ROCM_PERF_DEVICE_TIMING): kernels' times are intervals "
+                       "then, which overlap and cannot be ranked; use --timing detailed, or "
+                       "measure by --output-regex or --no-rocprof");
+    return 0;
+}
+
 int rp_program_runner_check_device(const struct rp_program_runner_options *options,
                                    struct rp_err *err)
 {
@@ -995,12 +1014,7 @@ int rp_program_runner_check_device(const struct rp_program_runner_options *optio
     rc = rp_environment_detect(&env, err);
     if (rc == 0)
         rc = rp_device_resolve(&env, &run, err);
-    if (rc == 0 && run.device == RP_DEVICE_SOFTWARE && run.timing == RP_TIMING_OFF &&
-        options->objective == RP_OBJECTIVE_DISPATCH)
-        rc = rp_fail(err, RP_USAGE,
-                     "--timing off (or ROCM_PERF_DEVICE_TIMING): kernels have no times then; use "
-                     "another timing, or measure by --output-regex or --no-rocprof");
-    return rc;
+    return rc == 0 && options->objective == RP_OBJECTIVE_DISPATCH ? check_timing(&run, err) : rc;
 }
 
 int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,

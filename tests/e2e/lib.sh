@@ -21,7 +21,7 @@ scratch_folder
 trap 'chmod -R u+w "$SCRATCH" 2>/dev/null; rm -rf "$SCRATCH"' EXIT
 export PATH="$BUILD:$PATH" LC_ALL=C
 # Most scripts are about other things than how long kernels take; those that are not say so, or unset it.
-export ROCM_PERF_DEVICE_TIMING=fast
+export ROCM_PERF_DEVICE_TIMING=counts
 cd "$SCRATCH"
 
 fail() { echo "FAILED: $*" >&2; exit 1; }

@@ -1,5 +1,6 @@
 # analyze: traces of the built-in collector; what is not one run is refused.
 . "$(dirname "$0")/../lib.sh"
+export ROCM_PERF_DEVICE_TIMING=detailed # counts compare as intervals
 example two_streams
 expect 0 rocm-perf profile --device software --runs 1 --json ./two_streams
 expect 0 rocm-perf analyze --json .rocpd_profile/trace_results.db

@@ -2,6 +2,7 @@
 # find one within 5 % of the best. How fast each of them is on the software device was found by running all
 # of them once (tests/data/tune/tiled_sgemm.json).
 . "$(dirname "$0")/../lib.sh"
+export ROCM_PERF_DEVICE_TIMING=detailed # counts compare as intervals
 cp "$SOURCE/examples/tiled_sgemm.hip" "$SOURCE/examples/tiled_sgemm.json" "$SOURCE/examples/check.h" .
 all=$SOURCE/tests/data/tune/tiled_sgemm.json
 expect 0 rocm-perf autotune --device software --space tiled_sgemm.json --patience 15 --json --plot search.svg \

@@ -208,7 +208,7 @@ expect 0 grid -o killed --resume --quiet
 # Each option that differs is named as it is given.
 expect 2 grid -o killed --resume --memory 100 --shell --output-unit us --timing detailed --device software:mi325x
 for words in '--memory was not given, is 100;' '--shell was not given, is given;' '--output-unit was ms, is us;' \
-    'the model of time (--timing, ROCM_PERF_DEVICE_TIMING) was "fast", is "detailed"' 'the GPU (--device, ROCM_PERF_DEVICE) was'; do
+    'the model of time (--timing, ROCM_PERF_DEVICE_TIMING) was "counts", is "detailed"' 'the GPU (--device, ROCM_PERF_DEVICE) was'; do
     says err "$words"
 done
 ! grep -Eq 'device_name|timing_version|memory_bytes|--env' err || { cat err; fail 'a key of the journal'; }

@@ -186,7 +186,7 @@ compared 1 same.hsaco cached.hsaco
 says out "cached.hsaco: with other inputs"
 compared 0 same.hsaco cached.hsaco --inputs none
 says out "slower than A"
-expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay full-vm --timing fast --capture-dir cap --hsaco cached.hsaco --inputs none --iterations 2 --json
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay full-vm --timing counts --capture-dir cap --hsaco cached.hsaco --inputs none --iterations 2 --json
 python3 -c 'import json; t = json.load(open("out"))["timing"]; assert t["min"] == t["max"] > 2, t' || fail "each run computes"
 tried 1 scribbles 21
 says err "the code of scribbles.hsaco is other than it was loaded"
@@ -219,12 +219,12 @@ made late 28
 for ((turn = 0; turn < 12; turn++)); do # until it does so in none of its first runs
     compared 1 same.hsaco late.hsaco --inputs none
     ! grep -q "after many runs A or B has changed memory" out || break
-    says out "different output: "
+    says out "B is wrong; not timed: "
 done
 says out "by A or B: 0 bytes wrong, 4 bytes changed"
 compared 0 slower.hsaco same.hsaco --gate faster
-says out "B is faster than A"
-says out "modelled time (fast), not that of a GPU"
+says out "x faster than A ("
+says out "modelled time (detailed), not that of a GPU"
 compared 0 slower.hsaco same.hsaco --json
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay_compare.schema.json" out >/dev/null || fail "JSON"
 python3 - out <<'EOF' || { cat out; fail "times with other inputs"; }
@@ -243,8 +243,19 @@ compared 0 slower.hsaco known.hsaco --margin 5 --json
 compared 1 same.hsaco other_way.hsaco --gate faster
 says out "equal"
 compared 0 same.hsaco other_way.hsaco --gate not-slower
+# From counts, times are intervals: no verdict where these overlap.
+compared 6 same.hsaco other_way.hsaco --gate faster --timing counts
+says out "undecided, the bounds of both times overlap: use --timing detailed"
+compared 0 same.hsaco other_way.hsaco --json --timing counts
+[ "$(json verdict out) $(json undecided_by out)" = 'undecided bounds' ] || { cat out; fail 'bounds overlap'; }
+python3 - out <<'EOF' || { cat out; fail 'the interval is not that of the bounds'; }
+import json, sys
+r = json.load(open(sys.argv[1]))["ratio"]
+assert 0 < r["low"] < 1 < r["high"] and r["level"] == 1, r
+EOF
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay_compare.schema.json" out >/dev/null || fail "JSON"
 compared 1 same.hsaco half.hsaco --gate not-slower # is faster
-says out "different output: with the captured inputs, the output of B differs"
+says out "B is wrong; not timed: with the captured inputs, the output of B differs"
 compared 1 once.hsaco same.hsaco --json
 [ "$(json verdict out)" = "different output" ] || fail "A is wrong"
 [ "$(json a.wrong_runs out)" = 3 ] || { cat out; fail "A is wrong from the second time on"; }

@@ -1,7 +1,7 @@
 # Code objects that are not as hipcc makes them: two metadata notes, symbols without sizes, kernels of one name.
 . "$(dirname "$0")/../lib.sh"
 : "${ROCM_PERF_ROCM:?the private ROCm}"
-export ROCM_PERF_DEVICE_TIMING=fast
+export ROCM_PERF_DEVICE_TIMING=detailed # counts compare as intervals
 programs=$SOURCE/tests/e2e/programs/code_objects
 bin=$(ls -d "$ROCM_PERF_ROCM"/usr/lib/llvm-*/bin | tail -1)
 assemble() { "$bin/clang" -x assembler -target amdgcn-amd-amdhsa -mcpu=gfx942 "$@" || fail "assemble $*"; }

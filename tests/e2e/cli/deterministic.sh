@@ -42,8 +42,8 @@ for run in $(seq 40); do
     cmp detailed1.txt "detailed$run.txt" || fail "run $run differs from the first"
 done
 [ "$(grep -c TCC_HIT_sum detailed1.txt)" -ge 3 ] || fail 'no counters in the trace'
-cut -d '|' -f 2 one.txt >fast.txt
-! cut -d '|' -f 2 detailed1.txt | head -n "$(wc -l <fast.txt)" | cmp -s - fast.txt ||
+cut -d '|' -f 2 one.txt >counts.txt
+! cut -d '|' -f 2 detailed1.txt | head -n "$(wc -l <counts.txt)" | cmp -s - counts.txt ||
     fail 'detailed timing is not in force'
 
 # Several streams on a busy host: what runs beside what is the program's business alone. When each

@@ -68,15 +68,15 @@ says out '"commit": "aaaa"'
 reads 'row_sums' rocm-perf isolate --list .
 reads 'row_sums' rocm-perf isolate inspect capture
 reads 'capture is sound' rocm-perf isolate verify capture
-reads 'memory after it is as captured' rocm-perf replay full-vm --device software --timing fast --verify --capture-dir capture
-reads 'on gfx942 AMD Instinct MI300X (software device: modelled time (fast)' rocm-perf replay full-vm --capture-dir capture
+reads 'memory after it is as captured' rocm-perf replay full-vm --device software --timing counts --verify --capture-dir capture
+reads 'on gfx942 AMD Instinct MI300X (software device: modelled time (counts)' rocm-perf replay full-vm --capture-dir capture
 reads 'can be had at their addresses' rocm-perf replay reserve-check --device software --capture-dir capture
-reads 'median' rocm-perf replay compare a.hsaco b.hsaco --blocks 10 --device software --timing fast --capture-dir capture
+reads 'median' rocm-perf replay compare a.hsaco b.hsaco --blocks 10 --device software --timing counts --capture-dir capture
 
 # Searches go on. The device's timing model is part of what they are.
 script() {
     rocm-perf autotune --space cost-space.json --cmd-template 'sh cost.sh {A} {B}' --output-regex 'cost ([0-9]+)' \
-        --max-fraction 0.3 --repeats 1:2 --warmup 0 --device software --timing fast --resume -o "$1"
+        --max-fraction 0.3 --repeats 1:2 --warmup 0 --device software --timing counts --resume -o "$1"
 }
 for search in autotune-script-interrupted autotune-script-finished; do
     reads 'A=4 B=5' script $search
@@ -84,15 +84,20 @@ for search in autotune-script-interrupted autotune-script-finished; do
 done
 rocm-perf hipcc -O3 tiny.hip -o tiny >&2 || fail 'cannot compile tiny.hip'
 for search in autotune-interrupted autotune-finished; do
-    reads 'Best   11.32' rocm-perf autotune --space space.json --cmd-template './tiny {BLOCK}' --max-fraction 0.99 \
-        --repeats 1:1 --warmup 0 --top 1 --device software --timing fast --resume -o $search
-    says err 'answers are in the journal'
+    # Their times are from counts, which are intervals now.
+    expect 2 rocm-perf autotune --space space.json --cmd-template './tiny {BLOCK}' --max-fraction 0.99 \
+        --repeats 1:1 --warmup 0 --top 1 --device software --timing counts --resume -o $search
+    says err 'use --timing detailed'
+    expect 2 rocm-perf autotune --space space.json --cmd-template './tiny {BLOCK}' --max-fraction 0.99 \
+        --repeats 1:1 --warmup 0 --top 1 --device software --timing detailed --resume -o $search
+    says err 'the model of time (--timing, ROCM_PERF_DEVICE_TIMING) was "counts", is "detailed"'
+    says err 'begin anew with another -o'
 done
 
 # A session of optimize is bound to the folder in which the program is built: elsewhere it is refused by name.
 for session in optimize-interrupted optimize-finished; do
     expect 2 rocm-perf optimize ./tiny --source tiny.hip --build 'hipcc -O3 {source} -o {output}' --kernel row_sums \
-        --max-iters 4 --max-rounds 1 --device software --timing fast --resume -o $session
+        --max-iters 4 --max-rounds 1 --device software --timing counts --resume -o $session
     says err "--resume: $session was begun otherwise"
     says err 'begin anew with another -o'
 done

@@ -1,5 +1,6 @@
 # What HIP refuses to launch does not run, and is nowhere taken for fast.
 . "$(dirname "$0")/../lib.sh"
+export ROCM_PERF_DEVICE_TIMING=detailed # counts compare as intervals
 example unchecked
 profile() { expect "$1" rocm-perf profile --device software --runs "$2" -o "$3" ./unchecked "${@:4}"; }
 profile 0 1 good 256

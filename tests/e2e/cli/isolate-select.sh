@@ -112,10 +112,10 @@ with=$(leaked with) without=$(leaked without)
 [ -n "$without" ] || fail "ROCr does not tell how many signals are left"
 [ "${with:-0}" -le "$without" ] || fail "$with signals are left, without a capture $without"
 # Two runs: the times are those of the first one.
-ROCM_PERF_DEVICE_TIMING=fast chooses 0 long --longest
+ROCM_PERF_DEVICE_TIMING=counts chooses 0 long --longest
 says err "first run: dispatch 5 of 8 is the longest"
 [ "$(json dispatch.match long/dispatch.json)" = 5 ] || fail "the longest"
-ROCM_PERF_DEVICE_TIMING=fast expect 1 rocm-perf isolate --longest --kernel target_scale --device software -o no \
+ROCM_PERF_DEVICE_TIMING=counts expect 1 rocm-perf isolate --longest --kernel target_scale --device software -o no \
     sh -c './memories arith . & ./memories arith .; wait'
 says err "several processes have dispatches that match"
 expect 2 rocm-perf isolate --longest --kernel x --device software -o no true

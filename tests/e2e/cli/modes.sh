@@ -31,7 +31,7 @@ mode_is() {
 
 tune=(rocm-perf autotune --space cost-space.json --cmd-template 'sh cost.sh {A} {B}' --output-regex 'cost ([0-9]+)'
     --max-fraction 0.1 --repeats 1:1 --warmup 0)
-optimize=(rocm-perf optimize ./quiet --source quiet.hip --device software --timing fast --max-iters 1 --max-rounds 1
+optimize=(rocm-perf optimize ./quiet --source quiet.hip --device software --timing detailed --max-iters 1 --max-rounds 1
     --check 'cmp -s result.txt expected.txt')
 expect 7 rocm-perf run --device software ./quiet 7
 cp result.txt expected.txt
@@ -40,7 +40,7 @@ for mask in 000 022 077; do
     umask $mask
     file=$(printf %o $((0664 & ~0$mask))) folder=$(printf %o $((0775 & ~0$mask)))
     mkdir $mask
-    expect 0 rocm-perf profile --device software --runs 2 --timing fast --deep-analysis -o $mask/profile ./quiet 0
+    expect 0 rocm-perf profile --device software --runs 2 --timing counts --deep-analysis -o $mask/profile ./quiet 0
     has $mask/profile $file $folder
     expect 5 rocm-perf profile --device software --runs 1 -o $mask/failing ./quiet 7
     [ -d $mask/failing/failed ] || fail "no folder of the run that failed"
@@ -80,7 +80,7 @@ for mask in 000 077; do
     umask $mask
     expect 0 rocm-perf isolate --kernel column_sums --device software --no-self-check -o $mask/there-captures/one ./quiet 0
     expect 0 "${tune[@]}" -o $mask/there-tuned
-    expect 0 rocm-perf profile --device software --runs 1 --timing fast -o $mask/there-profile ./quiet 0
+    expect 0 rocm-perf profile --device software --runs 1 --timing counts -o $mask/there-profile ./quiet 0
     mode_is 751 $mask/there-{captures,tuned,profile}
     owner_only $mask/there-captures/one
     [ -z "$(find $mask/there-tuned -type f -perm /077)" ] || fail 'others may read a session'
@@ -91,7 +91,7 @@ for mask in 000 077; do
     expect 0 rocm-perf analyze -o $mask/made/analysis $mask/profile
     [ -z "$(find $mask/made/analysis -type f ! -perm 640)" ] || fail "$(ls -l $mask/made/analysis)"
     chmod 640 $mask/there-profile/*
-    expect 0 rocm-perf profile --device software --runs 1 --timing fast -o $mask/there-profile ./quiet 0
+    expect 0 rocm-perf profile --device software --runs 1 --timing counts -o $mask/there-profile ./quiet 0
     [ -z "$(find $mask/there-profile -type f ! -perm 640)" ] || fail "$(ls -l $mask/there-profile)"
 done
 echo passed

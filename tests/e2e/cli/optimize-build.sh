@@ -65,7 +65,7 @@ int main()
 END_SOURCE
 sum() { find . -type f ! -path './o-*' ! -name 'kernels_opt.*' ! -name out ! -name err | sort | xargs sha256sum; }
 optimize() {
-    rocm-perf optimize --source src/kernels.cpp --device software --timing fast --max-iters 1 --max-rounds 1 "$@"
+    rocm-perf optimize --source src/kernels.cpp --device software --timing detailed --max-iters 1 --max-rounds 1 "$@"
 }
 # usage: builds FOLDER PROGRAM BUILD...: the candidate is built, of this program
 builds() {

@@ -4,7 +4,7 @@ example unlucky
 cp "$SOURCE/tests/e2e/programs/unlucky.hip" .
 cp unlucky.hip before.hip
 optimize() {
-    rocm-perf optimize ./unlucky --source unlucky.hip --device software --timing fast --kernel 'most|next' --max-iters 1 \
+    rocm-perf optimize ./unlucky --source unlucky.hip --device software --timing detailed --kernel 'most|next' --max-iters 1 \
         --geometries 1 "$@"
 }
 # ends FOLDER WORD ACCEPTED: optimize.json is valid, and says so; the source is as it was.
@@ -42,7 +42,7 @@ json accepted.0.not_tried.0.reason first/optimize.json >/dev/null || fail "nothi
 # Ctrl-C in the second round: what was accepted is there, and the last words say how to go on.
 export FAIL_IF= FAIL_UNLESS=
 SIGNAL=INT python3 "$SOURCE/tests/e2e/kill_behind.py" second/journal.jsonl application rocm-perf optimize ./unlucky \
-    --source unlucky.hip --device software --timing fast --kernel 'most|next' --max-iters 1 --geometries 1 --max-rounds 2 \
+    --source unlucky.hip --device software --timing detailed --kernel 'most|next' --max-iters 1 --geometries 1 --max-rounds 2 \
     -o second >out 2>err </dev/null || { cat out err; fail "not interrupted"; }
 says out "1 accepted"
 says err "interrupted by SIGINT"
@@ -54,10 +54,10 @@ cp -r second third
 # What was measured by another model of time, or on another GPU, is none of what is measured now.
 others() { optimize --max-rounds 2 -o third --resume "$@"; }
 [ "$(grep -c '"kind":"attempt"' third/journal.jsonl)" -ge 1 ] || fail "no attempt"
-ROCM_PERF_DEVICE_TIMING=detailed expect 2 rocm-perf optimize ./unlucky --source unlucky.hip --device software \
+ROCM_PERF_DEVICE_TIMING=counts expect 2 rocm-perf optimize ./unlucky --source unlucky.hip --device software \
     --kernel 'most|next' --max-iters 1 --geometries 1 --max-rounds 2 -o third --resume
-says err "the model of time (--timing, ROCM_PERF_DEVICE_TIMING) was \"fast (version "
-says err "is \"detailed (version "
+says err "the model of time (--timing, ROCM_PERF_DEVICE_TIMING) was \"detailed (version "
+says err "is \"counts (version "
 expect 2 others --device software:mi325x
 says err "the GPU (--device, ROCM_PERF_DEVICE) was \"AMD Instinct MI300X (software device, gfx942, 304 CUs)\", is "
 # Then none can be captured, and the result not be measured: each kernel has its reason, and all is written.

@@ -4,7 +4,7 @@
 example unlucky
 cp "$SOURCE/tests/e2e/programs/unlucky.hip" .
 cp unlucky.hip before.hip
-options=(--source unlucky.hip --device software --timing fast --kernel most --max-iters 1 --max-rounds 1 --geometries 1)
+options=(--source unlucky.hip --device software --timing detailed --kernel most --max-iters 1 --max-rounds 1 --geometries 1)
 optimize() { rocm-perf optimize ./unlucky "${options[@]}" "$@"; }
 
 # A file of the user's own is seen before anything is done, and the folder can be used when it is moved.

@@ -64,7 +64,7 @@ says out "template <int WIDTH> __global__ void column_sums"
 
 find src inc -type f | sort | xargs sha256sum >before
 expect 0 rocm-perf optimize ./app --source inc/columns.hpp --unit src/main.hip --build "$build" \
-    --kernel 'column_sums<64>' --device software --timing fast --max-iters 1 --max-rounds 1
+    --kernel 'column_sums<64>' --device software --timing detailed --max-iters 1 --max-rounds 1
 says out "1 accepted"
 sha256sum --quiet -c before || fail "the user's files were changed"
 grep -q '#pragma unroll' inc/columns_opt.hpp || fail "no result beside the header"

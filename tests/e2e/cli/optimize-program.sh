@@ -1,6 +1,7 @@
 # How the user's program is run: what it reads, how long it may take, and what is said when it fails.
 # Programs are scripts, and their builds are copies: no kernel comes into it.
 . "$(dirname "$0")/../lib.sh"
+export ROCM_PERF_DEVICE_TIMING=detailed # counts compare as intervals
 cat >copy.sh <<'END'
 #!/bin/sh
 cp k "$2"

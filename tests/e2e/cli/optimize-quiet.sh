@@ -3,7 +3,7 @@
 example quiet
 cp "$SOURCE/tests/e2e/programs/quiet.hip" .
 optimize() {
-    rocm-perf optimize ./quiet --source quiet.hip --device software --timing fast --max-iters 1 --max-rounds 1 "$@"
+    rocm-perf optimize ./quiet --source quiet.hip --device software --timing detailed --max-iters 1 --max-rounds 1 "$@"
 }
 valid() {
     python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/optimize.schema.json" "$1/optimize.json" >/dev/null ||

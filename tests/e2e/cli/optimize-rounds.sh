@@ -4,7 +4,7 @@
 example rounds
 cp "$SOURCE/tests/e2e/programs/rounds.hip" .
 cp rounds.hip before.hip
-optimize() { rocm-perf optimize ./rounds --source rounds.hip --device software --timing fast "$@"; }
+optimize() { rocm-perf optimize ./rounds --source rounds.hip --device software --timing detailed "$@"; }
 untouched() { cmp -s rounds.hip before.hip || fail "the source was changed: $*"; }
 valid() {
     python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/optimize.schema.json" "$1/optimize.json" >/dev/null ||
@@ -29,7 +29,7 @@ says err "was begun otherwise: --dry-run was given, is not given;"
 # costs more, and is refused, though the whole would gain more. The session's time is over after the first
 # candidate: what there is is told and accepted, and with more time the second one follows.
 python3 "$SOURCE/tests/e2e/kill_behind.py" geometries/journal.jsonl attempt rocm-perf optimize ./rounds \
-    --source rounds.hip --device software --timing fast --kernel both --max-iters 2 --max-rounds 1 -o geometries \
+    --source rounds.hip --device software --timing detailed --kernel both --max-iters 2 --max-rounds 1 -o geometries \
     >out 2>err || { cat out err; fail "it was not killed"; }
 expect 0 optimize --kernel both --max-iters 2 --max-rounds 1 -o geometries --resume --budget 0.001
 cat >check.py <<'END'

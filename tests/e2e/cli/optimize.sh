@@ -4,7 +4,7 @@
 example unrolled
 cp "$SOURCE/tests/e2e/programs/unrolled.hip" .
 cp unrolled.hip before.hip
-optimize() { rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing fast --max-iters 1 "$@"; }
+optimize() { rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing detailed --max-iters 1 "$@"; }
 untouched() { cmp -s unrolled.hip before.hip || fail "the source was changed: $*"; }
 
 # Three numbers each: unrolling costs more than it saves.
@@ -33,7 +33,7 @@ expect 2 optimize -o whole
 says err "--resume"
 
 # Killed behind records and resumed each time: the same to the byte as without.
-command=(rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing fast --max-iters 1 --max-rounds 1
+command=(rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing detailed --max-iters 1 --max-rounds 1
     -o killed)
 for kind in attempt confirmation application finished; do
     if ! python3 "$SOURCE/tests/e2e/kill_behind.py" killed/journal.jsonl $kind "${command[@]}" >killed.out 2>killed.err; then

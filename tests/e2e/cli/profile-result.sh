@@ -1,5 +1,6 @@
 # The three outputs of profile agree with each other, with the schema and with the trace.
 . "$(dirname "$0")/../lib.sh"
+export ROCM_PERF_DEVICE_TIMING=detailed # counts compare as intervals
 example vector_add
 expect 0 rocm-perf profile --device software ./vector_add
 says out 'vector_add: PASS'

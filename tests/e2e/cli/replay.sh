@@ -117,8 +117,8 @@ expect 0 rocm-perf replay full-vm --capture-dir cap --iterations 20 --verify --j
 expect 0 rocm-perf replay full-vm --capture-dir cap --timing detailed --json
 [ "$(json environment.device out) $(json environment.timing_model out)" = 'software detailed' ] || fail 'which times?'
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" out >/dev/null || fail "JSON"
-expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay full-vm --capture-dir cap --timing fast
-says out 'on gfx942 AMD Instinct MI300X (software device: modelled time (fast), not that of a GPU)'
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf replay full-vm --capture-dir cap --timing counts
+says out 'on gfx942 AMD Instinct MI300X (software device: modelled time (counts), not that of a GPU)'
 
 # Without a word a capture is replayed on what it was made on, with detailed timing, by each of the actions.
 rocm-perf hipcc --offload-arch=gfx90a,gfx942 "$SOURCE/tests/e2e/programs/small90.hip" -o small90
@@ -138,7 +138,7 @@ replayed() {
         { cat out err; fail "replayed on something else: $*"; }
 }
 kernels=(made/kernel.hsaco made/kernel.hsaco --blocks 10)
-made software:gfx90a fast
+made software:gfx90a counts
 grep -q '"label": "deterministic"' made/self_check.json || fail 'self-check on another GPU'
 replayed 'AMD Instinct MI250X' detailed rocm-perf replay full-vm --verify
 replayed 'AMD Instinct MI250X' detailed rocm-perf replay full-vm --hsaco made/kernel.hsaco
@@ -152,7 +152,7 @@ says err 'there is no GPU like the captured one here: gfx90a; the software devic
 made software:mi325x detailed
 replayed 'AMD Instinct MI325X' detailed rocm-perf replay full-vm
 replayed 'AMD Instinct MI325X' detailed rocm-perf replay compare "${kernels[@]}"
-replayed 'AMD Instinct MI325X' fast rocm-perf replay full-vm --timing fast
+replayed 'AMD Instinct MI325X' counts rocm-perf replay full-vm --timing counts
 replayed 'AMD Instinct MI325X' off env ROCM_PERF_DEVICE_TIMING=off rocm-perf replay full-vm
 replayed 'AMD Instinct MI300X' detailed rocm-perf replay full-vm --device software
 expect 0 rocm-perf isolate inspect --json made
@@ -166,11 +166,11 @@ says err 'it takes --timing detailed'
 # The GPU that the program itself has chosen is what counts.
 rm -rf made
 expect 0 rocm-perf isolate --kernel 'k\(' --device software -o made \
-    sh -c 'ROCM_PERF_DEVICE=mi210 ROCM_PERF_DEVICE_TIMING=fast ./small90'
+    sh -c 'ROCM_PERF_DEVICE=mi210 ROCM_PERF_DEVICE_TIMING=counts ./small90'
 says out 'replayed: deterministic'
 replayed 'AMD Instinct MI210' detailed rocm-perf replay full-vm
 # A capture of before does not say how it was timed; one whose GPU is not known here is replayed on the default.
-sed -i '/"timing": "fast"/d; s/"device": "software",/"device": "software"/' made/dispatch.json
+sed -i '/"timing": "counts"/d; s/"device": "software",/"device": "software"/' made/dispatch.json
 "$BUILD/tests/capture_check" --seal made || fail "cannot seal"
 replayed 'AMD Instinct MI210' detailed rocm-perf replay full-vm
 sed -i 's/"isa": "gfx90a"/"isa": "gfx942"/; s/AMD Instinct MI210/AMD Instinct MI399X/' made/dispatch.json

@@ -4,7 +4,7 @@
 example unrolled
 cp "$SOURCE/tests/e2e/programs/unrolled.hip" .
 optimize() {
-    rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing fast --max-iters 1 --max-rounds 1 \
+    rocm-perf optimize ./unrolled --source unrolled.hip --device software --timing detailed --max-iters 1 --max-rounds 1 \
         -o session "$@" -- 3
 }
 

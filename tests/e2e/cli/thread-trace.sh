@@ -32,10 +32,10 @@ expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/thread_trac
 [ "$(json thread_trace.0.device .rocpd_profile/thread_trace.json)" = software ] || fail 'device'
 [ "$(json thread_trace.0.kernel .rocpd_profile/thread_trace.json)" = 'looped(float const*, float*, int)' ] || fail 'kernel'
 [ "$(json thread_trace.0.occupancy.of_kernel_only .rocpd_profile/thread_trace.json)" = true ] || fail 'occupancy of the kernel'
-# Times are fast, those of waves are not, and the result tells.
+# Times are from counts, those of waves are not, and the result tells.
 expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/analysis.schema.json" .rocpd_profile/analysis.json
 for result in analysis.json roofline.json; do
-    [ "$(json device .rocpd_profile/$result) $(json timing.model .rocpd_profile/$result)" = 'software fast' ] || fail "$result"
+    [ "$(json device .rocpd_profile/$result) $(json timing.model .rocpd_profile/$result)" = 'software counts' ] || fail "$result"
 done
 [ "$(json thread_trace_timing .rocpd_profile/analysis.json)" = detailed ] || fail 'timing of the thread trace'
 expect 0 rocm-perf analyze --analysis .rocpd_profile/thread-trace/att-threads

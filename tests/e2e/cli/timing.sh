@@ -5,11 +5,11 @@
 unset ROCM_PERF_DEVICE_TIMING
 example vector_copy
 
-expect 0 rocm-perf profile --device software --timing fast --runs 1 --json -o fast ./vector_copy
-cp out fast.json
+expect 0 rocm-perf profile --device software --timing counts --runs 1 --json -o counts ./vector_copy
+cp out counts.json
 expect 0 rocm-perf profile --device software --runs 2 --json -o detailed ./vector_copy
 cp out detailed.json
-for result in fast detailed; do
+for result in counts detailed; do
     expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" $result.json
     expect 0 rocm-perf analyze --json $result
     cp out $result.dag.json
@@ -20,17 +20,17 @@ for result in fast detailed; do
 done
 [ "$(json stability.cv detailed.json)" = 0.0 ] || fail 'detailed timing varies'
 
-python3 - fast detailed <<'EOF' || fail 'what was sampled'
+python3 - counts detailed <<'EOF' || fail 'what was sampled'
 import json, sqlite3, sys
-fast, detailed = (json.load(open(name + ".json")) for name in sys.argv[1:])
-assert all(fast["timing"][k] is None for k in ("error_share", "fast_clock_waves", "replayed_calls", "replayed_waves", "waves"))
-assert all(k["timing"] is None for k in fast["kernels"])
-db = sqlite3.connect("fast/trace_results.db")
+counts, detailed = (json.load(open(name + ".json")) for name in sys.argv[1:])
+assert all(counts["timing"][k] is None for k in ("error_share", "fast_clock_waves", "replayed_calls", "replayed_waves", "waves"))
+assert all(k["timing"] is None for k in counts["kernels"])
+db = sqlite3.connect("counts/trace_results.db")
 rows = db.execute("SELECT replayed_waves, shortest_ns, longest_ns FROM rocm_perf_replay").fetchall()
 assert all(r[0] == 0 and 0 < r[1] < r[2] for r in rows), rows
 of = lambda bounds: (bounds["calls"], round(bounds["shortest_ms"] * 1e6), round(bounds["longest_ms"] * 1e6))
-assert of(fast["timing"]["bounds"]) == (len(rows), sum(r[1] for r in rows), sum(r[2] for r in rows)), rows
-for before, after in zip(*(sorted(r["kernels"], key=lambda k: k["name"]) for r in (fast, detailed))):
+assert of(counts["timing"]["bounds"]) == (len(rows), sum(r[1] for r in rows), sum(r[2] for r in rows)), rows
+for before, after in zip(*(sorted(r["kernels"], key=lambda k: k["name"]) for r in (counts, detailed))):
     assert before["name"] == after["name"] and "bounds" not in after
     assert before["bounds"]["shortest_ms"] <= after["total_ms"] <= before["bounds"]["longest_ms"], (before, after)
 db = sqlite3.connect("detailed/trace_results.db")
@@ -52,7 +52,7 @@ for k in detailed["kernels"]:
 copy = next(k["timing"] for k in detailed["kernels"] if "copy" in k["name"] and not k["runtime_internal"])
 assert copy["waves"] == 3 * 16384 and copy["replayed_waves"] * 8 == copy["waves"], copy
 assert 0 <= copy["error_share"] < 0.2, copy
-assert fast["user_ms"] != detailed["user_ms"]
+assert counts["user_ms"] != detailed["user_ms"]
 EOF
 expect 0 rocm-perf analyze detailed
 says out 'modelled time (detailed timing), not hardware time'
@@ -87,17 +87,50 @@ EOF
 # The variable is what the option sets; the option wins.
 ROCM_PERF_DEVICE_TIMING=detailed expect 0 rocm-perf profile --device software --runs 1 --json ./vector_copy
 [ "$(json timing.model out)" = detailed ] || fail 'the variable'
-ROCM_PERF_DEVICE_TIMING=detailed expect 0 rocm-perf profile --device software --timing fast --runs 1 --json ./vector_copy
-cmp <(json kernels out) <(json kernels fast.json) || fail 'the option does not win'
+ROCM_PERF_DEVICE_TIMING=detailed expect 0 rocm-perf profile --device software --timing counts --runs 1 --json ./vector_copy
+cmp <(json kernels out) <(json kernels counts.json) || fail 'the option does not win'
+
+# Its old name stays accepted, and one note says the new one, also where the command starts others.
+noted() { [ "$(grep -c 'is called counts now' err)" = 1 ] || { cat err; fail "not one note: $1"; }; }
+expect 0 rocm-perf profile --device software --timing fast --runs 2 --json -o renamed ./vector_copy
+noted 'of the option'
+says err 'rocm-perf: --timing fast is called counts now'
+[ "$(json timing.model out)" = counts ] || fail 'the model has its old name'
+ROCM_PERF_DEVICE_TIMING=fast expect 0 rocm-perf run --device software sh -c 'echo "$ROCM_PERF_DEVICE_TIMING"; rocm-perf run --device software ./vector_copy'
+noted 'of the variable'
+says err 'ROCM_PERF_DEVICE_TIMING=fast is called counts now'
+says out counts
+ROCM_PERF_DEVICE_TIMING=fast expect 0 rocm-perf autotune --device software --space <(echo '{"N": [1, 2, 3]}') --cmd-template 'echo 7{N}' \
+    --output-regex '([0-9]+)' --max-fraction 0.9 --workers 2 -o tuned
+noted 'of workers'
+
+# Between bounds: no verdict where they overlap. What was stored under the old name is of the same model.
+expect 0 rocm-perf compare counts renamed
+says out 'intervals overlap: use --timing detailed'
+expect 1 rocm-perf compare counts renamed --gate 'runtime<=1.02'
+cp -r renamed stored
+sed -i 's/"model": "counts"/"model": "fast"/' stored/*.json
+for trace in stored/*.db; do
+    table=$(sqlite3 $trace "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'rocpd_metadata_%'")
+    sqlite3 $trace "UPDATE $table SET value = 'fast' WHERE tag = 'rocm_perf_timing'"
+done
+expect 0 rocm-perf compare stored counts
+says out 'intervals overlap: use --timing detailed'
+expect 0 rocm-perf analyze stored
+expect 3 rocm-perf compare stored detailed
+says err "make stored again: rocm-perf profile --timing detailed ./vector_copy"
+expect 2 rocm-perf autotune --device software --timing counts --space <(echo '{"N": [1, 2, 3]}') --cmd-template './vector_copy {N}' -o ranked
+says err "kernels' times are intervals then"
+says err 'use --timing detailed'
 
 # Without timing a kernel takes a tick of 10 ns, however long it is; clocks that kernels read go on.
 example ticks
-for timing in fast detailed off; do
+for timing in counts detailed off; do
     expect 0 rocm-perf run --device software --timing $timing ./ticks
     mv out ticks.$timing
 done
 printf '%s\n' 10 100 | cmp - ticks.off || { cat ticks.off; fail 'ticks without timing'; }
-for timing in fast detailed; do
+for timing in counts detailed; do
     { read -r one && read -r ten; } <ticks.$timing
     [ "$one" -gt 1000 ] && [ "$ten" = $((10 * one)) ] || { cat ticks.$timing; fail "ticks with $timing timing"; }
 done
@@ -133,7 +166,7 @@ assert abs(c["TCC_HIT_sum"] - 3 * 65536) < 3 * 655 and abs(c["TCC_MISS_sum"] - 3
 
 # Counters of waves through time are there with detailed timing, and refused without.
 waves=SQ_WAVE_CYCLES,SQ_BUSY_CU_CYCLES,SQ_WAIT_ANY
-expect 2 rocm-perf profile --device software --timing fast --pmc $waves ./vector_copy
+expect 2 rocm-perf profile --device software --timing counts --pmc $waves ./vector_copy
 says err '--pmc SQ_WAVE_CYCLES: the software device counts it with --timing detailed only'
 expect 0 rocm-perf profile --device software --timing detailed --deep-analysis --runs 1 --json \
     --pmc $waves -o deep ./vector_copy
@@ -158,7 +191,7 @@ done
 # What a wave does beyond what is recorded of it is counted all the same: N floats in and out. What no
 # sampled workgroup does is not, and results say so.
 example late_store
-for timing in fast detailed; do
+for timing in counts detailed; do
     expect 0 rocm-perf profile --device software --timing $timing --runs 1 --json --roofline \
         --pmc TCC_MISS,TCC_EA0_WRREQ_64B,SQ_WAVES -o late ./late_store
     says err 'other counters of caches and LDS are missing for 1 launch of last('
@@ -204,7 +237,7 @@ for program in clocked many_clocks; do
     mv out $program.txt
     expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" $program.json
 done
-says many_clocks.txt "waves read fast timing's clock"
+says many_clocks.txt "waves read counts timing's clock"
 grep -q '^Runtime .*; host time is not modelled$' many_clocks.txt || fail 'the runtime does not say what is not in it'
 [ "$(json timing.fast_clock_waves clocked.json)" = 0 ] || fail 'clocks of the replay count as others'
 t=$(json timing many_clocks.json)

@@ -37,7 +37,7 @@ def optimize(name, settings, *options):
     with open("llm.json", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
         json.dump(settings, file)
     return run("rocm-perf", "optimize", f"./{name}", "--source", f"{name}.hip", "--device", "software", "--timing",
-               "fast", "--proposer", "llm", "--llm-config", "llm.json", "--allow", "body", "-o", "session", *options)
+               "detailed", "--proposer", "llm", "--llm-config", "llm.json", "--allow", "body", "-o", "session", *options)
 
 
 def result():

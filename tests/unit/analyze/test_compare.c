@@ -14,8 +14,10 @@
 
 #include "analyze/compare.h"
 #include "analyze/profile.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/json_read.h"
+#include "base/path.h"
 #include "effort.h"
 #include "unit/cmocka_all.h"
 
@@ -477,7 +479,7 @@ static void incomplete_results_decide_nothing(void **state)
 
     (void)state;
     before.software = after.software = after.incomplete = true;
-    before.timing_model = after.timing_model = (char *)"fast";
+    before.timing_model = after.timing_model = (char *)"counts";
     assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.basis, RP_COMPARE_INCOMPLETE);
     assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
@@ -495,7 +497,7 @@ static void modelled_times_are_exact(void **state)
 
     (void)state;
     before.software = after.software = true;
-    before.timing_model = after.timing_model = (char *)"fast";
+    before.timing_model = after.timing_model = (char *)"counts";
     assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.basis, RP_COMPARE_MODELLED);
     assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
@@ -505,6 +507,40 @@ static void modelled_times_are_exact(void **state)
     assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
     rp_versus_found_free(&c);
+}
+
+/* Times from counts decide only where the bounds of both sides are apart. */
+static void times_from_counts_decide_by_their_bounds(void **state)
+{
+    static const struct {
+        double shortest, longest; /* of the other side: 0.5 to 2 */
+        enum rp_versus_verdict verdict;
+    } cases[] = {{0.5, 2, RP_COMPARE_UNDECIDED},
+                 {1.9, 8, RP_COMPARE_UNDECIDED},
+                 {2.1, 8, RP_COMPARE_SLOWER},
+                 {0.1, 0.45, RP_COMPARE_FASTER},
+                 {0, 0, RP_COMPARE_UNDECIDED}}; /* a result of before bounds: its time is both */
+    double a[] = {1}, b[] = {1.02};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_versus_side before = side_of(a, 1, NULL, 0), after = side_of(b, 1, NULL, 0);
+        struct rp_versus_found c;
+
+        before.software = after.software = true;
+        before.timing_model = after.timing_model = (char *)"counts";
+        before.runs.shortest_ms = 0.5;
+        before.runs.longest_ms = 2;
+        after.runs.shortest_ms = cases[i].shortest;
+        after.runs.longest_ms = cases[i].longest;
+        assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
+        assert_int_equal(c.whole.basis, RP_COMPARE_MODELLED);
+        assert_int_equal(c.whole.verdict, cases[i].verdict);
+        assert_true(c.whole.ratio == 1.02);
+        if (cases[i].verdict == RP_COMPARE_UNDECIDED)
+            assert_string_equal(c.whole.reason, "intervals overlap: use --timing detailed");
+        rp_versus_found_free(&c);
+    }
 }
 
 /* A launch of 1 us is timed to 1 %, however often it is the same. */
@@ -560,10 +596,10 @@ static void what_does_not_compare_is_refused(void **state)
     is_refused(&a, &b, "modelled and measured");
     a.software = true;
     is_refused(&a, &b, "by which model");
-    a.timing_model = (char *)"fast";
+    a.timing_model = (char *)"counts";
     b.timing_model = (char *)"detailed";
     is_refused(&a, &b, "one model");
-    b.timing_model = (char *)"fast";
+    b.timing_model = (char *)"counts";
     b.timing_version = 2;
     is_refused(&a, &b, "one model");
     a.wall = b.wall = true;
@@ -793,7 +829,7 @@ static void failed_launches_are_not_fast(void **state)
         struct rp_versus_found c;
 
         before.software = after.software = true;
-        before.timing_model = after.timing_model = (char *)"fast";
+        before.timing_model = after.timing_model = (char *)"counts";
         assert_int_equal(versus_side_add_launches(&before, rows[i].before, NULL), 0);
         assert_int_equal(versus_side_add_launches(&after, rows[i].after, NULL), 0);
         assert_int_equal(rp_versus(&before, &after, &exact, &c, NULL), 0);
@@ -841,6 +877,31 @@ static void profiles_are_read(void **state)
     assert_true(side.kernels[1].metrics[RP_COMPARE_BYTES].value == 7);
     assert_string_equal(side.kernels[1].bound, "hbm");
     rp_versus_side_free(&side);
+}
+
+/* Stored results of before have the model's old name. */
+static void the_old_name_of_a_model_is_read(void **state)
+{
+    static const char *const models[] = {"fast", "counts"};
+    struct rp_versus_side sides[2];
+    struct rp_versus_found found;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        rp_autofree char *text =
+            rp_format("{\"schema_version\": \"1.3\", \"device\": \"software\", \"measurement\": "
+                      "\"dispatches\", \"timing\": {\"model\": \"%s\", \"version\": 2}, "
+                      "\"provenance\": {\"complete\": true, \"dispatches\": 1}, \"gpus\": " GPU ", "
+                      "\"stability\": {\"runs_ms\": [1]}, \"kernels\": []}",
+                      models[i]);
+
+        assert_int_equal(rp_versus_side_parse(text, "p", &sides[i], NULL), 0);
+        assert_string_equal(sides[i].timing_model, "counts");
+    }
+    assert_int_equal(rp_versus(&sides[0], &sides[1], &test_rule, &found, NULL), 0);
+    rp_versus_found_free(&found);
+    for (int i = 0; i < 2; i++)
+        rp_versus_side_free(&sides[i]);
 }
 
 #define WITH_REPEATS(rows)                                                                         \
@@ -1038,6 +1099,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_few_timed_runs_of_many_are_compared),
         cmocka_unit_test(incomplete_results_decide_nothing),
         cmocka_unit_test(modelled_times_are_exact),
+        cmocka_unit_test(times_from_counts_decide_by_their_bounds),
+        cmocka_unit_test(the_old_name_of_a_model_is_read),
         cmocka_unit_test(clocks_have_ticks),
         cmocka_unit_test(what_does_not_compare_is_refused),
         cmocka_unit_test(rows_of_a_name_are_one_kernel),

@@ -16,11 +16,15 @@
 /* Profiles in the shape that the schemas ask for, written here; expected values by hand. */
 
 static const char profile[] =
-    "{\"device\": \"software\", \"runtime_ms\": 3.5, \"timing\": {\"model\": \"fast\"},"
+    "{\"device\": \"software\", \"runtime_ms\": 3.5, \"timing\": {\"model\": \"fast\","
+    " \"bounds\": {\"calls\": 5, \"shortest_ms\": 1, \"longest_ms\": 9}},"
+    " \"provenance\": {\"dispatches\": 5},"
     " \"gpus\": [{\"architecture\": \"gfx90a\"},"
     "            {\"architecture\": \"gfx942\", \"product\": \"AMD Instinct MI300X\"}],"
     " \"kernels\": ["
     "  {\"name\": \"k(int)\", \"symbol\": \"_Z1ki\", \"gpu\": 1, \"calls\": 4, \"total_ms\": 3.0,"
+    "   \"timed_calls\": 4,"
+    "   \"bounds\": {\"calls\": 3, \"shortest_ms\": 1, \"longest_ms\": 8},"
     "   \"runtime_internal\": false, \"grid\": [1024, 2, 1], \"block\": [256, 1, 1],"
     "   \"geometries\": 2,"
     "   \"resources\": {\"vgpr_per_thread\": 16, \"agpr_per_thread\": 0, \"sgpr_per_wave\": 32,"
@@ -96,12 +100,14 @@ static void joins_all_four_files(void **state)
     assert_int_equal(rp_facts_read(dir, &facts, &err), 0);
     assert_int_equal(facts.count, 2);
     is(facts.runtime_ms, 3.5);
+    assert_true(facts.between_ns[0] == 1e6 && facts.between_ns[1] == 9e6);
+    assert_true(facts.kernels[0].between_ns[1] == 0); /* those of one launch are not known */
     k = &facts.kernels[0];
     assert_string_equal(k->symbol, "_Z1ki");
     assert_string_equal(k->arch, "gfx942");
     assert_string_equal(k->product, "AMD Instinct MI300X");
     assert_string_equal(k->device, "software");
-    assert_string_equal(k->timing, "fast");
+    assert_string_equal(k->timing, "counts");
     is(k->calls, 4);
     is(k->time_ns, 3e6);
     is(k->weight, 0.75);

@@ -379,12 +379,46 @@ static void print_table(void)
     }
 }
 
+/* In the program times from counts are told apart by their bounds. */
+static void overlapping_bounds_accept_nothing(void **state)
+{
+    static const struct {
+        struct rp_program_bounds kernel, whole;
+        enum rp_outcome outcome;
+        const char *why;
+    } cases[] = {
+        {{{100, 200}, {50, 90}}, {{150, 300}, {100, 140}}, RP_OUTCOME_ACCEPTED, "faster"},
+        {{{100, 200}, {50, 120}}, {{150, 300}, {100, 140}}, RP_OUTCOME_UNDECIDED, "the kernel: "},
+        {{{100, 200}, {50, 90}}, {{150, 300}, {100, 290}}, RP_OUTCOME_UNDECIDED, "together: "},
+        {{{100, 200}, {200, 300}}, {{150, 300}, {100, 140}}, RP_OUTCOME_PROGRAM_SLOWER, "faster"},
+        {{{100, 200}, {50, 90}}, {{150, 300}, {330, 400}}, RP_OUTCOME_PROGRAM_SLOWER, "faster"},
+        {{{0, 0}, {0, 0}}, {{0, 0}, {0, 0}}, RP_OUTCOME_ACCEPTED, "faster"}, /* detailed */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rp_program_times times = {.before_ms = 2,
+                                               .after_ms = 1,
+                                               .kernel_before_ns = 150,
+                                               .kernel_after_ns = 70,
+                                               .kernel = cases[i].kernel,
+                                               .whole = cases[i].whole};
+        char why[200];
+
+        assert_int_equal(judge(&times, LEAST_IMPROVEMENT, why), cases[i].outcome);
+        assert_non_null(strstr(why, cases[i].why));
+        if (cases[i].outcome == RP_OUTCOME_UNDECIDED)
+            assert_non_null(strstr(why, "use --timing detailed"));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_most_one_of_a_hundred_null_candidates_is_accepted),
         cmocka_unit_test(several_geometries_add_up_to_no_more),
         cmocka_unit_test(what_gains_a_tenth_is_found),
+        cmocka_unit_test(overlapping_bounds_accept_nothing),
         cmocka_unit_test(what_gains_with_the_captured_values_only_is_not_accepted),
     };
 

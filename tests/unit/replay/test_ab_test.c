@@ -450,6 +450,58 @@ static void test_exact_ratios(void **state)
     assert_int_equal(replay_decide_exactly(INFINITY, &rule, &d, &err), -RP_BAD_INPUT);
 }
 
+/* Times from counts are told apart where their bounds are. */
+static void test_bounds(void **state)
+{
+    static const struct {
+        double a[2], b[2];
+        enum rp_replay_decision decision;
+        enum rp_held held;
+    } cases[] = {
+        {{10, 20}, {5, 9}, RP_FASTER, RP_HELD},
+        {{10, 20}, {5, 9.9}, RP_UNDECIDED, RP_HELD}, /* within the margin of it */
+        {{10, 20}, {5, 12}, RP_UNDECIDED, RP_HELD_OPEN},
+        {{10, 20}, {10, 20}, RP_UNDECIDED, RP_HELD_OPEN}, /* the same kernel, perhaps */
+        {{10, 20}, {21, 30}, RP_SLOWER, RP_NOT_HELD},
+        {{10, 10.1}, {10, 10.1}, RP_EQUAL, RP_NOT_HELD},
+    };
+    const struct rp_held_rule rule = {
+        .decide = {.margin = 0.02, .alpha = 0.01, .looks = 1}, .captured = 1.5, .kinds = 1};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_decided d;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_variation_result with = {.us = {15, 7}};
+        enum rp_held got = RP_HELD_OPEN;
+
+        assert_int_equal(rp_decide_between(2, cases[i].a, cases[i].b, &rule.decide, &d, &err), 0);
+        assert_int_equal(d.decision, cases[i].decision);
+        assert_true(d.ratio == 2 && d.level == 1 && d.low == cases[i].a[0] / cases[i].b[1]);
+        memcpy(with.between_us[0], cases[i].a, sizeof cases[i].a);
+        memcpy(with.between_us[1], cases[i].b, sizeof cases[i].b);
+        assert_int_equal(held_modelled(&with, &rule, &d, &got, &err), 0);
+        assert_int_equal(got, cases[i].held);
+    }
+    assert_int_equal(
+        rp_decide_between(2, (double[]){0, 2}, (double[]){1, 2}, &rule.decide, &d, &err),
+        -RP_BAD_INPUT);
+}
+
+static void undecided_by_bounds_has_a_remedy(void **state)
+{
+    struct rp_replay_comparison c = {.by_bounds = true, .steady = true};
+    struct rp_comparison_words words = rp_replay_comparison_words(&c);
+
+    (void)state;
+    assert_string_equal(words.undecided_by, "bounds");
+    assert_string_equal(words.reason, "the bounds of both times overlap: use --timing detailed");
+    c.others_open = true;
+    words = rp_replay_comparison_words(&c);
+    assert_string_equal(words.undecided_by, "bounds");
+    assert_non_null(strstr(words.reason, "with other ones in memory the bounds"));
+}
+
 static void test_gates(void **state)
 {
     const struct {
@@ -538,6 +590,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_distribution),   cmocka_unit_test(test_interval),
         cmocka_unit_test(test_verdicts),       cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_gates),          cmocka_unit_test(test_exact_ratios),
+        cmocka_unit_test(test_bounds),         cmocka_unit_test(undecided_by_bounds_has_a_remedy),
         cmocka_unit_test(test_false_verdicts), cmocka_unit_test(test_power),
         cmocka_unit_test(test_known_values),   cmocka_unit_test(test_honest_gains),
         cmocka_unit_test(test_held_exactly),
