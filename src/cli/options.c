@@ -339,7 +339,8 @@ static int take_number(const struct rp_row *row, const char *word, void *member,
     return 0;
 }
 
-const char *rp_row_word_today(const struct rp_row *row, const char *word)
+/** Says what a choice is called now, where the word is its old name; else it is the word. */
+static const char *word_today(const struct rp_row *row, const char *word)
 {
     const size_t old = row->was ? strcspn(row->was, " ") : 0;
 
@@ -349,7 +350,7 @@ const char *rp_row_word_today(const struct rp_row *row, const char *word)
 
 static int take_choice(const struct rp_row *row, const char *word, int *ret, struct rp_err *err)
 {
-    const char *today = rp_row_word_today(row, word);
+    const char *today = word_today(row, word);
     int place = 0;
 
     for (const char *at = row->words; next_word(&at) > 0; at += next_word(&at), place++)
@@ -775,7 +776,7 @@ static void note_old_names(const struct line *l)
     for (size_t place = 1; place <= l->table->option_count; place++) {
         const struct rp_row *row = l->table->options[place];
         const bool given = l->args->given >> place & 1, renamed = row->was && rp_timing_rename();
-        const char *word = given ? l->words[place] : "", *today = rp_row_word_today(row, word);
+        const char *word = given ? l->words[place] : "", *today = word_today(row, word);
 
         if (today != word)
             rp_cli_note("--%s %s is called %s now", row->name, word, today);

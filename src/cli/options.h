@@ -224,9 +224,6 @@ struct rp_roof_options {
 int rp_roof_options_read(struct rp_roof_options *options, struct rp_err *err);
 void rp_roof_options_free(struct rp_roof_options *options);
 
-/** Says what a choice is called now, where the word is its old name; else it is the word. */
-const char *rp_row_word_today(const struct rp_row *row, const char *word);
-
 /** These are the words of --timing, by their place in its choices. */
 extern const char *const rp_timing_words[];
 

@@ -40,6 +40,8 @@ static void words_of_commands(void **state)
          "rocm-perf|profile|--json|--roofline|--pmc=A|--pmc=-B|--|p"},
         {"profile", "{\"program\":\"p\",\"roofline\":false,\"timeout_s\":0.5}",
          "rocm-perf|profile|--json|--timeout=0.5|--|p"},
+        {"profile", "{\"program\":\"p\",\"timing\":\"fast\"}", /* its old name */
+         "rocm-perf|profile|--json|--timing=fast|--|p"},
         {"analyze", "{\"traces\":[\"-o\",\"b\"]}", "rocm-perf|analyze|--json|--|-o|b"},
         {"analyze", "{\"traces\":[\"a\"],\"result\":\"thread-trace\"}",
          "rocm-perf|analyze|--thread-trace|--|a"},
