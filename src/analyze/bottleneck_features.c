@@ -588,6 +588,8 @@ static void learn_wave_time(struct rp_bottleneck_kernel *k)
     learn(k, RP_FEATURE_GLOBAL_QUEUE, global > 0,
           (w->of[RP_WAVE_PART_LOAD].issue + w->of[RP_WAVE_PART_STORE].issue) /
               (global > 0 ? global : 1));
+    learn(k, RP_FEATURE_LOAD_WAIT, w->of[RP_WAVE_PART_LOAD].executed > 0,
+          w->of[RP_WAVE_PART_LOAD].awaited / fmax(w->of[RP_WAVE_PART_LOAD].executed, 1));
     atomic = w->atomic_lines > atomic ? w->atomic_lines : atomic;
     learn(k, RP_FEATURE_TIME_ATOMIC, true, atomic / w->cycles);
     learn(k, RP_FEATURE_VALU_STALL, true,

@@ -57,7 +57,7 @@ static const char *line_of_short_launches(const struct rp_bottleneck_inputs *in,
 
 /** What a kernel declares. A place is NULL where it declares nothing of the kind. */
 struct declarations {
-    const char *kernel; /**< its first parameter or variable: there are its launch bounds */
+    const char *kernel;                         /**< there are its launch bounds */
     const struct rp_att_variable *in_lds;       /**< the largest array in LDS */
     const struct rp_att_variable *in_registers; /**< the largest array of a work-item */
     uint64_t register_bytes;                    /**< that a work-item has */
@@ -97,25 +97,6 @@ static bool find_arrays(const struct rp_thread_trace *t, uint64_t lds_bytes,
         *kind = *kind ? *kind : sorted[i];
     }
     return true;
-}
-
-static unsigned long line_number(const char *place)
-{
-    const char *colon = strrchr(place, ':');
-
-    return colon ? strtoul(colon + 1, NULL, 10) : 0;
-}
-
-/* The declaration of the kernel begins at the first of what it declares. */
-static const char *first_place(const struct rp_thread_trace *t)
-{
-    const char *first = NULL;
-
-    for (size_t i = 0; i < t->variable_count; i++)
-        if (!t->variables[i].of_inlined &&
-            (!first || line_number(t->variables[i].place) < line_number(first)))
-            first = t->variables[i].place;
-    return first;
 }
 
 static const struct rp_thread_trace *trace_with_variables(const struct rp_bottleneck_inputs *in,
@@ -180,7 +161,7 @@ static struct declarations declarations_of(const struct rp_bottleneck_inputs *in
 
     if (!s || !t || !find_arrays(t, s->resources.lds_bytes, &d))
         return d;
-    d.kernel = first_place(t);
+    d.kernel = t->kernel_place;
     d.register_bytes = 4 * ((uint64_t)s->resources.arch_vgpr + s->resources.accum_vgpr);
     return d;
 }

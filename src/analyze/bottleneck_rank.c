@@ -199,7 +199,7 @@ static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks
         enum rp_cause cause;
         double share, least, gone;
     } parts[] = {
-        {RP_CAUSE_COPY, dag ? path_share(dag, RP_DAG_PART_COPY) : 0, 0.5, 0.7},
+        {RP_CAUSE_COPY, dag ? path_share(dag, RP_DAG_PART_COPY) : 0, 0.5, 0.82},
         {RP_CAUSE_HOST,
          dag ? path_share(dag, RP_DAG_PART_HOST_API) + path_share(dag, RP_DAG_PART_HOST_GAP) +
                    path_share(dag, RP_DAG_PART_SYNC)

@@ -186,13 +186,14 @@ static double left_of_waves(const struct rp_features *f)
     return 1 / value_or(f, RP_FEATURE_WAVES_POSSIBLE, 1);
 }
 
-/* Twice as many waves as SIMDs are what a kernel needs at least to keep its units busy. */
+/* Three times as many waves as SIMDs are what a kernel needs to keep its units busy. */
 static double left_of_grid(const struct rp_features *f)
 {
-    return value_or(f, RP_FEATURE_GRID_WAVES, 1) / 2;
+    return value_or(f, RP_FEATURE_GRID_WAVES, 1) / 3;
 }
 
-/* Waves that wait at a barrier for one that waits for memory wait for memory. */
+/* Waves that wait at a barrier for one that waits for memory wait for memory in part: without the
+ * barrier the others would go on meanwhile. */
 static double left_of_barriers(const struct rp_features *f)
 {
     double barrier = value_or(f, RP_FEATURE_TIME_BARRIER, 0);
@@ -200,7 +201,7 @@ static double left_of_barriers(const struct rp_features *f)
                     value_or(f, RP_FEATURE_TIME_SCRATCH, 0) +
                     value_or(f, RP_FEATURE_TIME_SCALAR, 0);
 
-    return 1 - barrier * (1 - smaller(others / larger(1 - barrier, 0.01), 1));
+    return 1 - barrier * (1 - 0.5 * smaller(others / larger(1 - barrier, 0.01), 1));
 }
 
 /* Computes the part of the time that is left once the cause is gone, before other units limit. */
@@ -216,9 +217,11 @@ static double left_of(enum rp_gain gain, const struct rp_features *f)
     case RP_GAIN_BYTES:
         return left_of_bytes(f);
     case RP_GAIN_SCRATCH: /* Values that no longer spill need registers, and waves for them. */
-        return without(f, RP_FEATURE_TIME_SCRATCH, 0.8);
+        return without(f, RP_FEATURE_TIME_SCRATCH, 0.85);
     case RP_GAIN_ATOMIC: /* What combines values first takes some of their time. */
         return without(f, RP_FEATURE_TIME_ATOMIC, 0.9) * value_or(f, RP_FEATURE_TRACED_SHARE, 1);
+    case RP_GAIN_BEHIND_ATOMICS:
+        return without(f, RP_FEATURE_TIME_GLOBAL, 0.8);
     case RP_GAIN_BARRIER:
         return left_of_barriers(f);
     case RP_GAIN_LANES: /* No order of the work fills all lanes. */
@@ -411,8 +414,10 @@ static void find_line(const struct rp_wave_time *waves, struct rp_finding *findi
     finding->line = finding->cause == RP_CAUSE_ATOMICS      ? waves->atomic_line
                     : finding->cause == RP_CAUSE_DIVERGENCE ? waves->branch_line
                                                             : NULL;
-    if (finding->line)
+    if (finding->line) {
+        finding->outer = finding->cause == RP_CAUSE_DIVERGENCE ? waves->branch_outer : NULL;
         return;
+    }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct rp_wave_part_time *a = &waves->of[rows[i].parts[0]];
         const struct rp_wave_part_time *b = &waves->of[rows[i].parts[1]];

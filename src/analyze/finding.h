@@ -42,7 +42,7 @@ enum rp_cause {
     RP_CAUSE_COUNT
 };
 
-enum { RP_CAUSE_EVIDENCE = 3, RP_RULE_CONDITIONS = 4 };
+enum { RP_CAUSE_EVIDENCE = 3, RP_RULE_CONDITIONS = 5 };
 
 struct rp_cause_facts {
     const char *name; /**< as published: "lds_bank_conflicts" */
@@ -59,6 +59,7 @@ enum rp_gain {
     RP_GAIN_BYTES,
     RP_GAIN_SCRATCH,
     RP_GAIN_ATOMIC,
+    RP_GAIN_BEHIND_ATOMICS,
     RP_GAIN_BARRIER,
     RP_GAIN_LANES,
     RP_GAIN_GRID,

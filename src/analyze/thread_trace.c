@@ -346,6 +346,7 @@ static void free_trace(struct rp_thread_trace *trace)
     free(trace->engines);
     free(trace->clocks);
     free(trace->variables);
+    free(trace->kernel_place);
     free(trace->problems);
 }
 
@@ -583,19 +584,21 @@ int rp_att_read_clocks(const json_t *root, struct rp_thread_trace *trace, struct
     return rc;
 }
 
-/* variables.json is {"variables": [{"function", "name", "place": "file:line", "bytes"} ...]}. */
+/* variables.json is {"kernel": "file:line", "variables": [{"function", "name", "place":
+ * "file:line", "bytes"} ...]}. */
 
 int rp_att_read_variables(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err)
 {
     const json_t *list = json_object_get(root, "variables");
-    const json_t *kernel = json_object_get(json_array_get(list, 0), "function");
+    const char *kernel = json_string_value(json_object_get(root, "kernel"));
     size_t i;
     json_t *of;
 
-    if (!json_is_array(list))
-        return rp_fail(err, RP_BAD_INPUT, "it has no list of variables");
+    if (!json_is_array(list) || !kernel)
+        return rp_fail(err, RP_BAD_INPUT, "it has no place of the kernel, or no list of variables");
+    trace->kernel_place = strdup(kernel);
     trace->variables = calloc(json_array_size(list) + 1, sizeof *trace->variables);
-    if (!trace->variables)
+    if (!trace->variables || !trace->kernel_place)
         return rp_out_of_memory(err);
     json_array_foreach(list, i, of)
     {
@@ -604,10 +607,8 @@ int rp_att_read_variables(const json_t *root, struct rp_thread_trace *trace, str
 
         if (!place || !rp_att_number(json_object_get(of, "bytes"), &bytes) || bytes <= 0)
             return rp_fail(err, RP_BAD_INPUT, "variable %zu has no place or no size", i);
-        trace->variables[trace->variable_count] = (struct rp_att_variable){
-            .place = strdup(place),
-            .of_inlined = !json_equal(json_object_get(of, "function"), kernel),
-            .bytes = (uint64_t)bytes};
+        trace->variables[trace->variable_count] =
+            (struct rp_att_variable){.place = strdup(place), .bytes = (uint64_t)bytes};
         if (!trace->variables[trace->variable_count++].place)
             return rp_out_of_memory(err);
     }

@@ -125,8 +125,7 @@ struct rp_att_clock {
 
 /** This is a variable that the kernel, or a function that was inlined into it, declares. */
 struct rp_att_variable {
-    char *place;     /**< "file:line" */
-    bool of_inlined; /**< it is that of such a function */
+    char *place; /**< "file:line" */
     uint64_t bytes;
 };
 
@@ -193,8 +192,9 @@ struct rp_thread_trace {
     bool engines_of_kernel; /**< waves of this kernel only; false: of whatever ran */
     struct rp_att_clock *clocks;
     size_t clock_count;
-    /** In the order of the debug information, the kernel's own first; only the software
-     * device's traces have them. */
+    /** Only the software device's traces have these: where the kernel is declared (NULL = unknown),
+     * and what it declares, in the order of the debug information. */
+    char *kernel_place;
     struct rp_att_variable *variables;
     size_t variable_count;
     struct rp_att_problem *problems; /**< by file */

@@ -231,6 +231,18 @@ static bool copy_text(const char *text, size_t length, char **ret)
     return true;
 }
 
+/* Copies a line of a chain, and the line of the kernel into which it is inlined. */
+static bool copy_line(const char *source, const char *line, size_t length, char **ret_line,
+                      char **ret_outer)
+{
+    const char *outer = NULL;
+    size_t outer_length = kernel_line(source, &outer);
+
+    if (outer_length == length && memcmp(outer, line, length) == 0)
+        outer_length = 0;
+    return copy_text(line, length, ret_line) && copy_text(outer, outer_length, ret_outer);
+}
+
 static unsigned long line_number(const struct line_cycles *l)
 {
     const char *colon = memrchr(l->line, ':', l->length);
@@ -249,16 +261,10 @@ static bool same_file(const struct line_cycles *a, const struct line_cycles *b)
 /* The line of an earlier dispatch stays unless this one has one with more cycles. */
 static bool keep_line(const struct line_cycles *best, double cycles, struct rp_wave_part_time *part)
 {
-    const char *outer = NULL;
-    size_t length = kernel_line(best->source, &outer);
-
     if (cycles <= part->line_cycles)
         return true;
-    if (length == best->length && memcmp(outer, best->line, length) == 0)
-        length = 0;
     part->line_cycles = cycles;
-    return copy_text(best->line, best->length, &part->line) &&
-           copy_text(outer, length, &part->outer);
+    return copy_line(best->source, best->line, best->length, &part->line, &part->outer);
 }
 
 /* Adds up neighbours of one line and part in the first of them. Returns how many are left. */
@@ -427,22 +433,82 @@ static double add_instruction(const struct rp_att_instruction *in, enum rp_wave_
 
 /* Code between first and end runs with the lanes that a condition leaves. */
 struct region {
-    size_t first, end; /**< instructions */
-    const char *line;  /**< of the condition */
+    size_t first, end;  /**< instructions */
+    const char *source; /**< of the condition */
+    const char *line;   /**< of that, in the user's files */
     size_t length;
 };
 
-/* The comparison that makes the mask is a few instructions before the one that uses it. */
+/** This is an operand in the text of an instruction: "s[2:3]", "vcc", "exec". */
+struct operand {
+    const char *at;
+    size_t length;
+};
+
+/* Returns an operand: 0 is what is written. Its length is 0 where there is none. */
+static struct operand operand_of(const char *isa, size_t index)
+{
+    const char *at = strchr(isa, ' ');
+
+    for (; at && index; index--)
+        at = strchr(at + 1, ',');
+    at = at ? at + strspn(at, ", ") : "";
+    return (struct operand){.at = at, .length = strcspn(at, ", ")};
+}
+
+static bool same_operand(struct operand a, struct operand b)
+{
+    return a.length && a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+/* Returns the input of a mask's instruction that a comparison may have made: not the mask itself,
+ * which a loop adds lanes to, and not exec. */
+static struct operand made_from(const char *isa)
+{
+    static const struct operand exec = {"exec", 4};
+    const struct operand written = operand_of(isa, 0);
+
+    for (size_t i = 1; i <= 2; i++) {
+        const struct operand input = operand_of(isa, i);
+
+        if (input.length && !same_operand(input, written) && !same_operand(input, exec))
+            return input;
+    }
+    return (struct operand){.at = "", .length = 0};
+}
+
+static void take_condition(const struct rp_att_instruction *in, struct region *ret)
+{
+    const char *line;
+    const size_t length = rp_user_line(in->source, &line);
+
+    if (length == 0)
+        return;
+    ret->source = in->source;
+    ret->line = line;
+    ret->length = length;
+}
+
+/* Follows the mask that an instruction uses back to the comparison that made it. */
 static void find_condition(const struct rp_thread_trace *t, size_t use, struct region *ret)
 {
-    enum { NEAR = 12 };
+    enum { NEAR = 64, STEPS = 4 };
+    struct operand mask = made_from(t->instructions[use].isa);
+    size_t steps = 0;
 
-    ret->length = rp_user_line(t->instructions[use].source, &ret->line);
-    for (size_t i = use; i-- > 0 && use - i <= NEAR;) {
-        if (!begins(t->instructions[i].isa, "v_cmp"))
+    ret->length = 0;
+    take_condition(&t->instructions[use], ret);
+    for (size_t i = use; i-- > 0 && use - i <= NEAR && mask.length && steps < STEPS;) {
+        const struct rp_att_instruction *in = &t->instructions[i];
+
+        if (in->kernel != t->instructions[use].kernel ||
+            !same_operand(operand_of(in->isa, 0), mask))
             continue;
-        ret->length = rp_user_line(t->instructions[i].source, &ret->line);
-        return;
+        take_condition(in, ret);
+        if (begins(in->isa, "v_cmp"))
+            return;
+        mask = made_from(in->isa);
+        steps++;
     }
 }
 
@@ -469,6 +535,18 @@ static bool if_region(const struct rp_thread_trace *t, size_t at, struct region 
     return true;
 }
 
+/* Returns the instruction that takes lanes out of the loop whose branch this is. */
+static size_t mask_of_loop(const struct rp_thread_trace *t, size_t branch)
+{
+    enum { NEAR = 8 };
+    static const struct operand exec = {"exec", 4};
+
+    for (size_t i = branch; i-- > 0 && branch - i <= NEAR;)
+        if (same_operand(operand_of(t->instructions[i].isa, 0), exec))
+            return i;
+    return branch;
+}
+
 /* "s_cbranch_execnz 65507" goes back while lanes are left: 29 words from the next instruction on.
  */
 static bool loop_region(const struct rp_thread_trace *t, size_t at, struct region *ret)
@@ -483,7 +561,7 @@ static bool loop_region(const struct rp_thread_trace *t, size_t at, struct regio
     for (ret->first = at; ret->first > 0 && t->instructions[ret->first].address > target;)
         ret->first--;
     ret->end = at;
-    find_condition(t, at, ret);
+    find_condition(t, mask_of_loop(t, at), ret);
     return t->instructions[ret->first].address == target;
 }
 
@@ -543,7 +621,7 @@ static bool keep_branch(const struct rp_thread_trace *t, const struct region *re
     if (!best || best->length == 0 || least <= to->branch_cycles)
         return true;
     to->branch_cycles = least;
-    return copy_text(best->line, best->length, &to->branch_line);
+    return copy_line(best->source, best->line, best->length, &to->branch_line, &to->branch_outer);
 }
 
 static bool find_branches(const struct rp_thread_trace *t, struct rp_wave_time *to)
@@ -663,5 +741,6 @@ void rp_wave_time_free(struct rp_wave_time *time)
     }
     free(time->atomic_line);
     free(time->branch_line);
+    free(time->branch_outer);
     *time = (struct rp_wave_time){0};
 }

@@ -48,6 +48,7 @@ struct rp_wave_time {
     /** Names the innermost condition that can switch lanes off and rules at least half of the
      * arithmetic; NULL = unknown. */
     char *branch_line;
+    char *branch_outer;   /**< the line of the kernel into which it is inlined; NULL = into none */
     double branch_cycles; /**< of arithmetic that it rules */
     double waves;         /**< traced */
     double lives_ns;      /**< sum of their lives; 0 = a trace lacks its clock */

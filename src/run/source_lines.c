@@ -216,6 +216,55 @@ static void read_variables(char *text, struct rp_source_variables *ret)
     }
 }
 
+static unsigned long line_number(const char *place)
+{
+    const char *colon = strrchr(place, ':');
+
+    return colon ? strtoul(colon + 1, NULL, 10) : 0;
+}
+
+/* The function's own variables come first, and its parameters stand at the top. */
+static const char *first_place(const struct rp_source_variables *of)
+{
+    const char *first = NULL;
+
+    for (size_t i = 0; i < of->count && strcmp(of->at[i].function, of->at[0].function) == 0; i++)
+        if (!first || line_number(of->at[i].place) < line_number(first))
+            first = of->at[i].place;
+    return first;
+}
+
+/* Returns the beginning of a line of the text, or NULL. */
+static const char *find_line(const char *text, unsigned long line)
+{
+    for (; text && line > 1; line--) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
+    }
+    return text;
+}
+
+/* Goes up from a kernel's first parameter to its "__global__", a few lines at most. */
+static char *place_of_kernel(const char *place)
+{
+    enum { MOST_LINES = 8, MOST_BYTES = 16 << 20 };
+    const unsigned long line = line_number(place);
+    const char *colon = strrchr(place, ':');
+    rp_autofree char *path = rp_strndup(place, colon ? (size_t)(colon - place) : 0);
+    rp_autofree char *text = rp_read_text(path, MOST_BYTES);
+
+    for (unsigned long up = 0; text && up < MOST_LINES && up < line; up++) {
+        const char *begin = find_line(text, line - up);
+        const size_t length = begin ? strcspn(begin, "\n") : 0;
+
+        if (!begin || (up && length && strchr(";}", begin[length - 1])))
+            break;
+        if (memmem(begin, length, "__global__", strlen("__global__")))
+            return rp_format("%s:%lu", path, line - up);
+    }
+    return rp_strdup(place);
+}
+
 int rp_source_variables(const char *symbolizer, const char *elf, uint64_t address,
                         const char *scratch, struct rp_source_variables *ret, struct rp_err *err)
 {
@@ -226,6 +275,8 @@ int rp_source_variables(const char *symbolizer, const char *elf, uint64_t addres
     rc = run_symbolizer(symbolizer, ask_variables, elf, &address, 1, scratch, &text, err);
     if (rc == 0)
         read_variables(text, ret);
+    if (ret->count)
+        ret->function_place = place_of_kernel(first_place(ret));
     return rc;
 }
 
@@ -237,6 +288,7 @@ void rp_source_variables_free(struct rp_source_variables *variables)
         free(variables->at[i].place);
     }
     free(variables->at);
+    free(variables->function_place);
     *variables = (struct rp_source_variables){0};
 }
 

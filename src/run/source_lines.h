@@ -62,6 +62,9 @@ struct rp_source_variable {
 struct rp_source_variables {
     struct rp_source_variable *at; /**< in the order of the debug information */
     size_t count;
+    /** "file:line" where the declaration of the function itself begins, as far as the source is
+     * there: its __global__ may be lines above its first parameter. NULL = unknown */
+    char *function_place;
 };
 
 /**

@@ -365,12 +365,15 @@ static void kernels_have_the_lines_of_their_launches(void **state)
 static struct rp_finding declared(enum rp_cause cause, const char *limiter, uint32_t registers)
 {
     static struct rp_att_variable variables[] = {
-        {(char *)"x:4", false, 8},  {(char *)"x:3", false, 1024}, {(char *)"x:5", false, 3072},
-        {(char *)"x:7", true, 768}, {(char *)"x:6", true, 512},   {(char *)"x:2", true, 32},
+        {(char *)"x:4", 8},   {(char *)"x:3", 1024}, {(char *)"x:5", 3072},
+        {(char *)"x:7", 768}, {(char *)"x:6", 512},  {(char *)"x:2", 32},
     };
     static struct rp_att_kernel name = {.symbol = (char *)"k", .name = (char *)"k"};
-    struct rp_thread_trace trace = {
-        .kernels = &name, .kernel_count = 1, .variables = variables, .variable_count = 6};
+    struct rp_thread_trace trace = {.kernels = &name,
+                                    .kernel_count = 1,
+                                    .variables = variables,
+                                    .variable_count = 6,
+                                    .kernel_place = (char *)"x:1"};
     struct rp_thread_traces traces = {.traces = &trace, .count = 1};
     struct rp_kernel_summary kernel = {
         .name = "k",
@@ -400,7 +403,7 @@ static void what_keeps_waves_out_is_declared_somewhere(void **state)
     assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", 64).waits_at, "x:50");
     assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "vgpr", 256).line, "x:7");
     assert_string_equal(declared(RP_CAUSE_SPILLS, "", 128).line, "x:7");
-    assert_string_equal(declared(RP_CAUSE_SPILLS, "", 256).line, "x:3"); /* They hold the array. */
+    assert_string_equal(declared(RP_CAUSE_SPILLS, "", 256).line, "x:1"); /* They hold the array. */
     assert_string_equal(declared(RP_CAUSE_SPILLS, NULL, 128).line, "x:5"); /* There is no LDS. */
     assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "workgroup_size", 64).line, "x:90");
     assert_string_equal(declared(RP_CAUSE_HBM, NULL, 64).line, "x:50");

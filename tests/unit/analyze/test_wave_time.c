@@ -161,7 +161,9 @@ static void the_innermost_condition_is_named(void **state)
         {"v_cmp_gt_i32_e32 vcc, s0, v0", "k:1", 0, 4},
         {"s_and_saveexec_b64 s[2:3], vcc", "k:1", 4, 4},
         {"v_add_f32_e32 v1, v1, v2", "k:3", 8, 500},
-        {"v_cmp_lt_f32_e32 vcc, v1, v3", "k:2", 12, 4},
+        {"v_cmp_lt_f32_e32 vcc, v1, v3", "f:2 -> k:2", 12, 4},
+        {"s_or_b64 s[0:1], vcc, s[0:1]", "k:9", 13, 4},
+        {"v_cmp_gt_u32_e64 s[6:7], s4, v4", "k:7", 14, 4}, /* of no mask */
         {"s_andn2_b64 exec, exec, s[0:1]", "k:9", 16, 4},
         {"s_cbranch_execnz 65532", "k:9", 20, 16},
         {"v_cmp_eq_u32_e32 vcc, 1, v0", "k:4", 24, 4},
@@ -189,7 +191,8 @@ static void the_innermost_condition_is_named(void **state)
                                         .sums = {.executed = 1, .latency_cycles = rows[i].cycles}};
     }
     assert_true(rp_wave_time_add(&t, &w));
-    assert_string_equal(w.branch_line, "k:2");
+    assert_string_equal(w.branch_line, "f:2");
+    assert_string_equal(w.branch_outer, "k:2");
     rp_wave_time_free(&w);
 }
 

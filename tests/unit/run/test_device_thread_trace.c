@@ -281,6 +281,42 @@ static void names_with_quotes_come_to_the_symbolizer(void **state)
                               "--obj=\"/a \\\"b\\\"\\\\c/x.co\"\n\"CODE 0x1234\"\n");
 }
 
+/* The first parameter may be lines below the kernel's head, but not beyond what stands above. */
+static void a_kernel_begins_at_its_head(void **state)
+{
+    static const struct {
+        const char *text;
+        int line; /**< of the parameter: 4 */
+    } rows[] = {
+        {"\n__global__ void __launch_bounds__(256, 8)\n    react(const float *a,\n  int b)\n{\n}\n",
+         2},
+        {"__global__ void other()\n{\n}\nvoid react(int b)\n", 4},
+        {"\n\n\n__global__ void react(int b)\n", 4},
+        {"one line", 4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char dir[] = "/tmp/rp-head-XXXXXX";
+        rp_autofree char *path = mkdtemp(dir) ? rp_path_join(dir, "k.hip") : NULL;
+        rp_autofree char *script =
+            rp_format("#!/bin/sh\nprintf 'react\\nb\\n%s:4\\n?? 4 ??\\n'\n", path);
+        rp_autofree char *wanted = rp_format("%s:%d", path, rows[i].line);
+        rp_autofree char *symbolizer = rp_path_join(dir, "symbolizer"),
+                         *scratch = rp_path_join(dir, "scratch");
+        struct rp_source_variables found;
+        struct rp_err err = RP_ERR_INIT;
+
+        assert_int_equal(rp_write_file(path, rows[i].text, strlen(rows[i].text), &err), 0);
+        assert_int_equal(rp_write_file(symbolizer, script, strlen(script), &err), 0);
+        assert_int_equal(chmod(symbolizer, 0700), 0);
+        assert_int_equal(rp_source_variables(symbolizer, "x.co", 4, scratch, &found, &err), 0);
+        rp_remove_tree(dir);
+        assert_string_equal(found.function_place, wanted);
+        rp_source_variables_free(&found);
+    }
+}
+
 /* What has no name, place or size is left out, and so is a group that is cut short. */
 static void variables_have_a_name_a_place_and_a_size(void **state)
 {
@@ -300,6 +336,7 @@ static void variables_have_a_name_a_place_and_a_size(void **state)
     assert_int_equal(chmod(symbolizer, 0700), 0);
     assert_int_equal(rp_source_variables(symbolizer, "x.co", 0x1234, scratch, &found, &err), 0);
     rp_remove_tree(dir);
+    assert_string_equal(found.function_place, "/a/k.hip:38"); /* There is no such file. */
     assert_int_equal(found.count, 2);
     assert_string_equal(found.at[0].function, "k");
     assert_string_equal(found.at[0].name, "tile");
@@ -430,6 +467,7 @@ int main(void)
         cmocka_unit_test(states_fill_the_life),
         cmocka_unit_test(expressions_find_what_they_find_elsewhere),
         cmocka_unit_test(names_with_quotes_come_to_the_symbolizer),
+        cmocka_unit_test(a_kernel_begins_at_its_head),
         cmocka_unit_test(variables_have_a_name_a_place_and_a_size),
         cmocka_unit_test(what_cannot_be_said_is_refused),
         cmocka_unit_test(different_names_stay_different),
