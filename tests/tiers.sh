@@ -11,28 +11,29 @@
 NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs))$'
 
 # One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
-DRAWN='^(cli-(code-objects|library-targets|modes|orders|other-gpu|progress|rocprofv3|thread-trace)|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|mcp-raw|tune-(slurm|worker))$'
+DRAWN='^(cli-(call-lines|code-objects|isolate-memories|library-targets|modes|optimize-killed|orders|other-gpu|progress|replay-memories|rocprofv3|thread-trace)|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
-SLOW='^(cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
+SLOW='^(planted_tenth|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
 # And the shortest way through profile, analyze, report, isolate and replay.
 ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernels_vadd_O3(_compile)?|dag_schema4)$'
 
 # ctest_of TIER: options of ctest that choose its tests.
 ctest_of() {
     case $1 in
+        sanitized) printf '%s\n' -LE fuzz -E "$NOT_SANITIZED|$(undrawn "$DRAWN_SANITIZED")" ;;
         night) printf '%s\n' -R "$NIGHT|$DRAWN" ;;
-        full) printf '%s\n' -E "$NIGHT|$(undrawn)" ;;
+        full) printf '%s\n' -E "$NIGHT|$(undrawn "$DRAWN")" ;;
         quick) printf '%s\n' -R "$(quick_names)" ;;
     esac
 }
 
 names() { ctest --test-dir "${TIERS_BUILD:-build}" -N | sed -nE 's/^ *Test +#[0-9]+: //p'; }
 
-# Three quarters of what is drawn: in the order that the seed gives them, the first ones.
+# undrawn PATTERN: three quarters of what is drawn: in the order that the seed gives them, the first ones.
 undrawn() {
     local drawn
-    mapfile -t drawn < <(names | grep -E "$DRAWN" |
+    mapfile -t drawn < <(names | grep -E "$1" |
         while read -r name; do printf '%s %s\n' "$(cksum <<<"$RP_SEED $name")" "$name"; done | sort -n | sed 's/.* //')
     ( IFS='|'; printf '^(%s)$' "${drawn[*]:0:${#drawn[@]} * 3 / 4}" )
 }
@@ -49,7 +50,11 @@ quick_names() {
 # Left out of the sanitizers' build in the full tier: what runs mostly programs that are not instrumented, and what is a
 # generator's work. --night=sanitizers runs all but cli-compiler-cache. (Of the scripts of the command line, either has
 # what tests/e2e/cli/CMakeLists.txt says of sanitizers.)
-NOT_SANITIZED='^(cli-(autotune|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
+NOT_SANITIZED='^(cli-(autotune|call-lines|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
+
+# Of the rest a quarter in the full tier, which one the seed says: what takes long with sanitizers and checks
+# numbers rather than memory. --night=sanitizers runs all of it.
+DRAWN_SANITIZED='^(cli-failed-launches|isa_(gemm|lane_kernels|mem_rows|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|memory_effects|propose)|tune_(search|strategies))$'
 
 # How long on two idle processors of the kind that docs/contributing.md names, with what was compiled before in the
 # caches, and with empty ones: shown at the start until a tier has run here.

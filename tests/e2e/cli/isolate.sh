@@ -1,43 +1,12 @@
-# Captures of programs that know their own memory: every buffer, before and after the dispatch.
+# Captures of programs that know their own memory: every buffer, before and after the dispatch. Those of the other kinds
+# of memory are in isolate-memories.sh.
 . "$(dirname "$0")/../lib.sh"
-example memories
-export ROCM_PERF_DEVICE_TIMING=off
-
-# captures MODE KERNEL [N]: captured, sound, as the program says.
-captures() {
-    rm -rf cap dumps
-    mkdir dumps
-    expect 0 rocm-perf isolate --no-self-check --kernel "$2" --dispatch "${3:-1}" --device software -o cap ./memories "$1" dumps
-    mv out said
-    expect 0 rocm-perf isolate verify cap
-    "$BUILD/tests/capture_check" cap <said >checked || { cat checked said; fail "$1"; }
-    echo "$1: $(cat checked)"
-    for part in dispatch regions coverage; do
-        case $part in regions) file=memory_regions ;; *) file=$part ;; esac
-        python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/capture_$part.schema.json" "cap/$file.json" >/dev/null ||
-            fail "$1: $file.json is not as its schema says"
-    done
-    [ "$(json refused cap/coverage.json)" = '[]' ] || { cat cap/coverage.json; fail "$1: something is refused"; }
-    [ "$(json dispatch.match cap/dispatch.json)" = "${3:-1}" ] || fail "$1: another dispatch"
-}
+. "$(dirname "$0")/../memories.sh"
 
 captures arith 'target_scale\('
-captures chase target_chase
 captures histogram target_histogram 3
 [ "$(json dispatch.group_bytes cap/dispatch.json)" = 1024 ] || fail "dynamic LDS is not in the packet"
-captures variables target_variable
-captures managed target_scale
-captures mapped target_scale
-captures async target_scale
-captures host target_scale
-for i in 1 2 3; do
-    captures streams target_scale 2
-done
-captures gemm target_gemm 2
-captures attached target_scale
-grep -q '"class": "ipc"' cap/memory_regions.json || fail "memory of another process is of no class of its own"
-ROCM_PERF_DEVICE_GPUS=2 captures peer target_scale
-[ "$(json agent.gpu cap/dispatch.json)" = 1 ] || fail "the second GPU"
+captures streams target_scale 2
 captures print target_print
 
 # Nothing of the run is left but the capture, and the pieces of it are told.
