@@ -32,6 +32,13 @@ cmp out opt.out || fail "the result prints something else"
 expect 2 optimize -o whole
 says err "--resume"
 
+# From counts, the times before and after overlap: nothing is accepted.
+expect 1 optimize --max-rounds 1 --timing counts -o by-counts
+says out "bounds: the bounds of both times overlap: use --timing detailed"
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/optimize.schema.json" by-counts/optimize.json >/dev/null ||
+    fail "JSON of what is not accepted"
+untouched
+
 # Only --apply changes the source, and keeps what it was.
 mv unrolled.hip real.hip
 ln -s real.hip unrolled.hip
