@@ -50,14 +50,14 @@ static int symbolize(const char *symbolizer, const char *scratch, int out, struc
     return rc;
 }
 
-/** What llvm-symbolizer is asked about each address: the option for functions, and the word before
- * it. */
+/** What llvm-symbolizer is asked about each address: the option for functions, and what stands
+ * before it. A backslash keeps the blank within a word. */
 struct question {
     const char *functions, *word;
 };
 
-static const struct question ask_lines = {"none", "CODE"}, ask_places = {"linkage", "CODE"},
-                             ask_variables = {"none", "FRAME"};
+static const struct question ask_lines = {"none", ""}, ask_places = {"linkage", ""},
+                             ask_variables = {"none", "FRAME\\ "};
 
 static int run_symbolizer(const char *symbolizer, struct question question, const char *elf,
                           const uint64_t *addresses, size_t count, const char *scratch,
@@ -70,7 +70,7 @@ static int run_symbolizer(const char *symbolizer, struct question question, cons
     rp_buf_printf(&text, "--inlines\n--functions=%s\n--obj=", question.functions);
     add_quoted(&text, elf);
     for (size_t i = 0; i < count; i++)
-        rp_buf_printf(&text, "\"%s 0x%" PRIx64 "\"\n", question.word, addresses[i]);
+        rp_buf_printf(&text, "%s0x%" PRIx64 "\n", question.word, addresses[i]);
     rc = rp_write_file(scratch, text.data, text.len, err);
     if (rc < 0)
         return rc;

@@ -17,9 +17,10 @@ cp plain_ui/code.json packed_ui && rocm-perf analyze -v packed_ui 2>&1 | sed s/p
 printf 'no gzip' >packed_ui/filenames.json.gz && rocm-perf analyze -v packed_ui | grep filenames.json
 # Results of profile, alone and in their folder.
 for result in before after; do mkdir $result && gzip -c "$data/compare/$result.json" >$result.json.gz && cp $result.json.gz $result/profile.json.gz; done
-rocm-perf compare "$data/compare/before.json" "$data/compare/after.json" | sed '/^before /d; /^after  /d' >a
-rocm-perf compare before.json.gz after.json.gz | sed '/^before /d; /^after  /d' | cmp a - && echo "same: before.json.gz"
-rocm-perf compare before after | sed '/^before /d; /^after  /d' | cmp a - && echo "same: before/profile.json.gz"
+compared() { rocm-perf compare "$@" | sed '/^before /d; /^after  /d; /^Undecided whether /d; /^Next: /d'; }
+compared "$data/compare/before.json" "$data/compare/after.json" >a
+compared before.json.gz after.json.gz | cmp a - && echo "same: before.json.gz"
+compared before after | cmp a - && echo "same: before/profile.json.gz"
 rocm-perf history add --db h.db --commit x before.json.gz after >/dev/null && rocm-perf history list --db h.db | grep -c MI300X
 head -c 200 before.json.gz >cut.json.gz && rocm-perf compare cut.json.gz after; echo "exit $?"
 head -c 2000 x.db.gz >short.db.gz && rocm-perf analyze -v short.db.gz; echo "exit $?"
@@ -38,7 +39,7 @@ for inputs in $x $x.gz "$x.gz $x.gz" two $c $c.gz "$x $x.gz" "$x.gz $x" "two $x.
     echo "$inputs:" && rocm-perf analyze -v --arch gfx942 $inputs >table; echo "exit $?" && grep -e '^End to end  ' -e ' SQ_WAVES  ' table
 done
 rocm-perf report --format csv -o - $x.gz | cut -d, -f 1,8,9
-rocm-perf compare $x $x.gz | sed -n 4p
+rocm-perf compare $x $x.gz | grep '^after '
 gzip -c $x >$x.gz && gzip -c $c >$c.gz && rocm-perf analyze -v --arch gfx942 two | grep ' SQ_WAVES  '
 gzip -c $x | head -c 50 >$x.gz && rocm-perf analyze -v two | grep '^End to end  '
 ls tmp

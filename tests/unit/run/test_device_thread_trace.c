@@ -278,7 +278,7 @@ static void names_with_quotes_come_to_the_symbolizer(void **state)
     args = rp_read_text(kept, 1000);
     rp_remove_tree(dir);
     assert_string_equal(args, "--inlines\n--functions=none\n"
-                              "--obj=\"/a \\\"b\\\"\\\\c/x.co\"\n\"CODE 0x1234\"\n");
+                              "--obj=\"/a \\\"b\\\"\\\\c/x.co\"\n0x1234\n");
 }
 
 /* The first parameter may be lines below the kernel's head, but not beyond what stands above. */
