@@ -55,7 +55,7 @@ static int print(const struct command *c, const struct rp_session_result *result
     if (c->args.json)
         rp_buf_printf(&text, "%s\n", result->text);
     else
-        rp_optimize_summary(result, c->o.source, rp_cli_style(), &text);
+        rp_optimize_summary(result, c->o.source, rp_cli_style_of(c->args.verbose), &text);
     return rp_cli_result(rp_buf_text(&text));
 }
 

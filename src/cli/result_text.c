@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,13 +54,44 @@ static enum rp_ink ink_of(const char *outcome)
     }
 }
 
-static void add_tried(const struct rp_page *page, const json_t *kernel)
+/** Names of all kernels of a session, in the order of its rounds. */
+struct session_names {
+    struct rp_short_names are; /**< none: they are told whole */
+    size_t at;                 /**< of the kernel that comes next */
+};
+
+static const char *name_of(const struct session_names *names, size_t at, const json_t *kernel)
+{
+    return at < names->are.count ? names->are.at[at] : text_of(kernel, "name");
+}
+
+/** Makes short names. Without memory for them whole ones are as good. */
+static void name_kernels(const json_t *rounds, struct session_names *ret)
+{
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree const char **names = NULL;
+    const json_t *round, *kernel;
+    size_t i, j, count = 0;
+
+    *ret = (struct session_names){0};
+    json_array_foreach(rounds, i, round) count +=
+        json_array_size(json_object_get(round, "kernels"));
+    names = calloc(count + 1, sizeof *names);
+    count = 0;
+    json_array_foreach(rounds, i, round)
+        json_array_foreach(json_object_get(round, "kernels"), j, kernel) if (names) names[count++] =
+            text_of(kernel, "name");
+    if (names && rp_short_names_make(names, count, &ret->are, &err) < 0)
+        ret->are = (struct rp_short_names){0};
+}
+
+static void add_tried(const struct rp_page *page, const json_t *kernel, const char *name)
 {
     const json_t *bound = json_object_get(kernel, "end_to_end_bound"), *attempt;
     const char *stop = text_of(kernel, "stop");
     size_t i;
 
-    rp_page_words(page, RP_INK_BOLD, KERNEL, HANG, "%s", text_of(kernel, "name"));
+    rp_page_words(page, RP_INK_BOLD, KERNEL, HANG, "%s", name);
     if (json_is_number(bound))
         rp_page_words(page, RP_INK_PLAIN, OF_KERNEL, HANG, "upper bound for the program: %s",
                       rp_speed_change(json_number_value(bound)).text);
@@ -96,7 +128,8 @@ static void add_one(const struct rp_page *page, const char *name, const char *wh
     rp_page_words(page, RP_INK_PLAIN, OF_KERNEL, HANG, "not tried: %s", why);
 }
 
-static void add_left_out(const struct rp_page *page, const json_t *kernels)
+static void add_left_out(const struct rp_page *page, const json_t *kernels,
+                         const struct session_names *names)
 {
     const json_t *kernel;
     size_t i, reasons = 0, others = 0;
@@ -114,7 +147,7 @@ static void add_left_out(const struct rp_page *page, const json_t *kernels)
         else if (same > 1)
             add_others(page, same, stop);
         else
-            add_one(page, text_of(kernel, "name"), stop);
+            add_one(page, name_of(names, names->at + i, kernel), stop);
     }
     if (others)
         add_others(page, others, "optimize.json says why");
@@ -197,9 +230,8 @@ static void add_not_tried(const struct rp_page *page, const json_t *change)
 
 static void add_accepted(const struct rp_page *page, const struct rp_session_result *result)
 {
-    const json_t *program = json_object_get(result->json, "program"), *change;
+    const json_t *program = json_object_get(result->json, "program");
     rp_autobuf line = {0};
-    size_t i;
 
     rp_buf_printf(&line, "%zu accepted", result->accepted);
     if (json_is_object(program)) {
@@ -220,6 +252,14 @@ static void add_accepted(const struct rp_page *page, const struct rp_session_res
             rp_buf_printf(&line, " (%s)", rp_speed_range(low, high).text);
     }
     rp_page_words(page, RP_INK_GREEN, 0, HANG, "%s", rp_buf_text(&line));
+}
+
+/** Adds what an accepted change was not compared on, and where it is. */
+static void add_changes(const struct rp_page *page, const struct rp_session_result *result)
+{
+    const json_t *change;
+    size_t i;
+
     json_array_foreach(json_object_get(result->json, "accepted"), i, change)
         add_not_tried(page, change);
     if (result->source_path) {
@@ -245,7 +285,8 @@ static void add_end(const struct rp_page *page, const json_t *json)
             rp_page_words(page, RP_INK_PLAIN, 0, HANG, "%s", ends[i].text);
 }
 
-static void add_round(const struct rp_page *page, const json_t *round, size_t number)
+static void add_round(const struct rp_page *page, const json_t *round, struct session_names *names,
+                      size_t number)
 {
     const json_t *kernels = json_object_get(round, "kernels"), *kernel;
     size_t i;
@@ -254,9 +295,10 @@ static void add_round(const struct rp_page *page, const json_t *round, size_t nu
     json_array_foreach(kernels, i, kernel)
     {
         if (!was_left_out(kernel))
-            add_tried(page, kernel);
+            add_tried(page, kernel, name_of(names, names->at + i, kernel));
     }
-    add_left_out(page, kernels);
+    add_left_out(page, kernels, names);
+    names->at += json_array_size(kernels);
 }
 
 void rp_optimize_summary(const struct rp_session_result *result, const char *source,
@@ -264,9 +306,17 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
 {
     const struct rp_page page = rp_page_of_words(ret, style);
     const char *judged = text_of(result->json, "output_judged_by");
+    struct session_names names = {0};
     const json_t *round;
     size_t i;
 
+    if (!page.verbose)
+        name_kernels(json_object_get(result->json, "rounds"), &names);
+
+    if (result->accepted)
+        add_accepted(&page, result);
+    else
+        add_nothing(&page, result->json);
     if (json_is_true(json_object_get(result->json, "times_modelled")))
         rp_page_words(&page, RP_INK_YELLOW, 0, HANG,
                       "SOFTWARE DEVICE: modelled time, not hardware time");
@@ -275,11 +325,10 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
                       "WARNING: the program prints nothing, and there is no --check: its own "
                       "results are not compared");
     json_array_foreach(json_object_get(result->json, "rounds"), i, round)
-        add_round(&page, round, i + 1);
+        add_round(&page, round, &names, i + 1);
+    rp_short_names_free(&names.are);
     if (result->accepted)
-        add_accepted(&page, result);
-    else
-        add_nothing(&page, result->json);
+        add_changes(&page, result);
     add_end(&page, result->json);
     if (result->backup_path && result->was_applied)
         rp_page_words(&page, RP_INK_PLAIN, 0, HANG,
@@ -289,6 +338,8 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
         rp_page_words(&page, RP_INK_PLAIN, 0, HANG,
                       "%s is replaced; %s is what it was: build the program anew", source,
                       result->backup_path);
+    else if (result->accepted && result->source_path)
+        rp_page_next(&page, (const char *const[]){"diff", "-u", source, result->source_path, NULL});
 }
 
 static double number(const json_t *object, const char *key)
@@ -539,6 +590,7 @@ void rp_autotune_put_text(const json_t *result, struct rp_term_style style, stru
     const struct rp_page page = rp_page_of_words(to, style);
     const char *device = json_string_value(json_object_get(result, "device"));
 
+    put_best(&page, result);
     if (strcmp(device, "recorded") == 0)
         rp_page_words(&page, RP_INK_YELLOW, 0, AUTOTUNE_TEXT_HANG,
                       "SIMULATION: recorded times, nothing was run");
@@ -546,7 +598,6 @@ void rp_autotune_put_text(const json_t *result, struct rp_term_style style, stru
              strcmp(json_string_value(json_object_get(result, "objective")), "dispatch") == 0)
         rp_page_words(&page, RP_INK_YELLOW, 0, AUTOTUNE_TEXT_HANG,
                       "SOFTWARE DEVICE: modelled time, not hardware time");
-    put_best(&page, result);
     put_searched(&page, result);
     put_model(&page, result);
     put_drift(&page, json_object_get(result, "drift"));

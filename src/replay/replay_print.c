@@ -557,7 +557,7 @@ static void print_medians(const struct rp_replay_comparison *c)
            rp_unit_number(unit, b).text, unit.name);
 }
 
-/** Writes the verdict with its interval, and what it rests on. */
+/** Writes the verdict with its interval. */
 static void print_verdict(const struct rp_replay_comparison *c)
 {
     const struct rp_decided *d = &c->decided;
@@ -570,9 +570,9 @@ static void print_verdict(const struct rp_replay_comparison *c)
     if (d->decision == RP_FASTER || d->decision == RP_SLOWER)
         printf("B is %s than A", rp_speed_change(d->ratio).text);
     else if (d->decision == RP_EQUAL)
-        printf("B is as fast as A: equal");
+        printf("No difference: B is as fast as A");
     else
-        printf("B is neither known to be faster nor slower: undecided, %s",
+        printf("Undecided whether B is faster or slower than A: %s",
                words.reason ? words.reason : "");
     if (d->level > 0 && c->by_bounds)
         printf(" (%s by the bounds of their times)", rp_speed_range(d->low, d->high).text);
@@ -580,19 +580,21 @@ static void print_verdict(const struct rp_replay_comparison *c)
         printf(" (%s with %.2f %% confidence, %zu blocks of %d runs)",
                rp_speed_range(d->low, d->high).text, 100 * d->level, c->block_count,
                RP_COMPARE_RUNS);
-    printf(
-        "\nmargin %.2f %%, A differed from itself by %.2f %%; memory is right after all %lu runs "
-        "(%s)\n",
-        100 * c->margin, 100 * c->noise, c->kernels[0].checked_runs + c->kernels[1].checked_runs,
-        c->trial.rule_text);
+    printf("\n");
 }
 
-static void print_comparison_text(const struct rp_replay *r, const struct rp_replay_request *q,
-                                  const struct rp_replay_comparison *c)
+/** Writes what the verdict rests on. */
+static void print_rule(const struct rp_replay_comparison *c)
 {
-    const struct rp_decided *d = &c->decided;
-    const struct rp_comparison_words words = rp_replay_comparison_words(c);
+    printf("margin %.2f %%, A differed from itself by %.2f %%; memory is right after all %lu runs "
+           "(%s)\n",
+           100 * c->margin, 100 * c->noise, c->kernels[0].checked_runs + c->kernels[1].checked_runs,
+           c->trial.rule_text);
+}
 
+/** Says what was compared, below the result. */
+static void print_compared(const struct rp_replay *r, const struct rp_replay_request *q)
+{
     if (r->software)
         replay_print_style(RP_REPLAY_CARE);
     replay_put_escaped(r->facts->name);
@@ -602,9 +604,18 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
     printf("\nB ");
     replay_put_escaped(q->candidates[1]);
     printf("\n");
+}
+
+static void print_comparison_text(const struct rp_replay *r, const struct rp_replay_request *q,
+                                  const struct rp_replay_comparison *c)
+{
+    const struct rp_decided *d = &c->decided;
+    const struct rp_comparison_words words = rp_replay_comparison_words(c);
+
     if (c->wrong) {
         replay_print_style(RP_REPLAY_BAD);
         printf("B is wrong; not timed: %s (%s)\n", words.reason, c->trial.rule_text);
+        print_compared(r, q);
         print_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
         print_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
         if (c->late_by)
@@ -614,6 +625,8 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
         return;
     }
     print_verdict(c);
+    print_compared(r, q);
+    print_rule(c);
     if (d->level > 0)
         print_medians(c);
     printf("A against itself: %s in %zu blocks\n",

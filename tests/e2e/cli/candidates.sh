@@ -241,7 +241,7 @@ says out "B is faster with the captured values only"
 compared 0 slower.hsaco known.hsaco --margin 5 --json
 [ "$(json undecided_by out)" = values ] || { cat out; fail "fast for the captured values only"; }
 compared 1 same.hsaco other_way.hsaco --gate faster
-says out "equal"
+says out "No difference: B is as fast as A"
 compared 0 same.hsaco other_way.hsaco --gate not-slower
 # From counts, times are intervals: no verdict where these overlap.
 compared 6 same.hsaco other_way.hsaco --gate faster --timing counts
