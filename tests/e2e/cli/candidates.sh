@@ -245,7 +245,7 @@ says out "No difference: B is as fast as A"
 compared 0 same.hsaco other_way.hsaco --gate not-slower
 # From counts, times are intervals: no verdict where these overlap.
 compared 6 same.hsaco other_way.hsaco --gate faster --timing counts
-says out "undecided, the bounds of both times overlap: use --timing detailed"
+says out "Undecided whether B is faster or slower than A: the bounds of both times overlap: use --timing detailed"
 compared 0 same.hsaco other_way.hsaco --json --timing counts
 [ "$(json verdict out) $(json undecided_by out)" = 'undecided bounds' ] || { cat out; fail 'bounds overlap'; }
 python3 - out <<'EOF' || { cat out; fail 'the interval is not that of the bounds'; }
