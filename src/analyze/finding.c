@@ -383,6 +383,29 @@ static void find_other(const struct rp_features *f, struct rp_finding *finding)
     }
 }
 
+/* Some causes have a line that says more than where most time went.
+ * @return whether there is one */
+static bool take_known_line(const struct rp_wave_time *w, struct rp_finding *f)
+{
+    const struct {
+        enum rp_cause cause;
+        const char *line, *outer;
+    } known[] = {
+        {RP_CAUSE_ATOMICS, w->atomic_line, NULL},
+        {RP_CAUSE_DIVERGENCE, w->branch_line, w->branch_outer},
+        {RP_CAUSE_UNCOALESCED, w->scattered_line, w->scattered_outer},
+        {RP_CAUSE_LDS_CONFLICTS, w->conflict_line, w->conflict_outer},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (known[i].cause == f->cause && known[i].line) {
+            f->line = known[i].line;
+            f->outer = known[i].outer;
+            return true;
+        }
+    return false;
+}
+
 /* The line is the one that took most of the time that the cause is about. */
 static void find_line(const struct rp_wave_time *waves, struct rp_finding *finding)
 {
@@ -411,13 +434,8 @@ static void find_line(const struct rp_wave_time *waves, struct rp_finding *findi
         {RP_CAUSE_INSTRUCTION_CACHE, {RP_WAVE_PART_FETCH, RP_WAVE_PART_FETCH}},
     };
 
-    finding->line = finding->cause == RP_CAUSE_ATOMICS      ? waves->atomic_line
-                    : finding->cause == RP_CAUSE_DIVERGENCE ? waves->branch_line
-                                                            : NULL;
-    if (finding->line) {
-        finding->outer = finding->cause == RP_CAUSE_DIVERGENCE ? waves->branch_outer : NULL;
+    if (take_known_line(waves, finding))
         return;
-    }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct rp_wave_part_time *a = &waves->of[rows[i].parts[0]];
         const struct rp_wave_part_time *b = &waves->of[rows[i].parts[1]];

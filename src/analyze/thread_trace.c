@@ -293,7 +293,7 @@ static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_
 
 static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
 {
-    json_t *occupancy = NULL, *clocks = NULL, *variables = NULL;
+    json_t *occupancy = NULL, *clocks = NULL, *variables = NULL, *accesses = NULL;
     const struct rp_att_kernel *kernel =
         trace->kernel < trace->kernel_count ? &trace->kernels[trace->kernel] : NULL;
     /* Decoders before version 0.1.3 do not write realtime.json. */
@@ -317,6 +317,12 @@ static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
     if (rc > 0)
         rc = forgive(trace, "variables.json", rp_att_read_variables(variables, trace, err), err);
     json_decref(variables);
+    if (rc < 0)
+        return rc;
+    rc = load(trace, "accesses.json", false, &accesses, err);
+    if (rc > 0)
+        rc = forgive(trace, "accesses.json", rp_att_read_accesses(accesses, trace, err), err);
+    json_decref(accesses);
     return rc;
 }
 
@@ -611,6 +617,34 @@ int rp_att_read_variables(const json_t *root, struct rp_thread_trace *trace, str
             (struct rp_att_variable){.place = strdup(place), .bytes = (uint64_t)bytes};
         if (!trace->variables[trace->variable_count++].place)
             return rp_out_of_memory(err);
+    }
+    return 0;
+}
+
+/* accesses.json has rows of line, accesses, look-ups, needed look-ups, clocks of conflicts, in the
+ * order of the listing. */
+
+int rp_att_read_accesses(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err)
+{
+    const json_t *list = json_object_get(root, "accesses");
+    size_t i, at = 0;
+    json_t *row;
+
+    if (!json_is_array(list))
+        return rp_fail(err, RP_BAD_INPUT, "it has no list of accesses");
+    json_array_foreach(list, i, row)
+    {
+        int64_t of[5];
+
+        for (size_t k = 0; k < 5; k++)
+            if (!rp_att_number(json_array_get(row, k), &of[k]) || of[k] < 0)
+                return rp_fail(err, RP_BAD_INPUT, "row %zu has a value that is no count", i);
+        while (at < trace->instruction_count && trace->instructions[at].line < of[0])
+            at++;
+        if (at == trace->instruction_count || trace->instructions[at].line != of[0])
+            continue; /* Where no traced wave came, nothing is listed. */
+        trace->instructions[at].wasted_lookups = of[2] > of[3] ? (uint64_t)(of[2] - of[3]) : 0;
+        trace->instructions[at].lds_conflict_cycles = (uint64_t)of[4];
     }
     return 0;
 }

@@ -77,6 +77,9 @@ struct rp_att_instruction {
     /** Sums up the latency of the waits that this instruction ended, because it was the last one
      * that they needed. A wait that no instruction is known for is put down to itself. */
     uint64_t awaited_cycles;
+    /** Look-ups of the vector L1 beyond those that the accesses need, and cycles of LDS bank
+     * conflicts, over all simulated waves; only the software device's traces have them. */
+    uint64_t wasted_lookups, lds_conflict_cycles;
 };
 
 /** This is a function of the listing, between two labels. */
@@ -311,6 +314,8 @@ int rp_att_read_wave(const json_t *root, struct rp_att_build *build, struct rp_e
 /** Reads occupancy.json. @p symbol selects a kernel's waves when it is among the names there. */
 int rp_att_read_occupancy(const json_t *root, const char *symbol, const char *name,
                           struct rp_thread_trace *trace, struct rp_err *err);
+/** Reads accesses.json, after the instructions. */
+int rp_att_read_accesses(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err);
 /** Reads variables.json. */
 int rp_att_read_variables(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err);
 /** Reads realtime.json. */

@@ -207,6 +207,8 @@ struct line_cycles {
     enum rp_wave_part part;
     double cycles;
     double executed;
+    double lookups;   /**< of loads and stores, that they do not need */
+    double conflicts; /**< LDS cycles */
 };
 
 static int compare_line_cycles(const void *a, const void *b)
@@ -359,6 +361,34 @@ static bool keep_atomic_lines(struct line_cycles *lines, size_t count, struct rp
             return false;
     }
     return true;
+}
+
+/* The lines that waste most look-ups and LDS cycles. The rows are sorted as keep_atomic_lines
+ * leaves them. */
+static bool keep_wasteful_lines(const struct line_cycles *lines, size_t count,
+                                struct rp_wave_time *to)
+{
+    bool ok = true;
+
+    for (size_t i = 0, end; i < count && ok; i = end) {
+        double lookups = 0, conflicts = 0;
+
+        for (end = i; end < count && compare_lines_alone(&lines[i], &lines[end]) == 0; end++) {
+            lookups += lines[end].lookups;
+            conflicts += lines[end].conflicts;
+        }
+        if (lookups > to->scattered_lookups) {
+            to->scattered_lookups = lookups;
+            ok = copy_line(lines[i].source, lines[i].line, lines[i].length, &to->scattered_line,
+                           &to->scattered_outer);
+        }
+        if (ok && conflicts > to->conflict_cycles) {
+            to->conflict_cycles = conflicts;
+            ok = copy_line(lines[i].source, lines[i].line, lines[i].length, &to->conflict_line,
+                           &to->conflict_outer);
+        }
+    }
+    return ok;
 }
 
 /* --- sums ---------------------------------------------------------------------------------- */
@@ -656,9 +686,13 @@ static size_t list_lines(const struct rp_thread_trace *t, struct rp_wave_time *t
 
         line.cycles = add_instruction(in, line.part, awaited[i], to);
         line.executed = (double)in->sums.executed;
+        if (line.part == RP_WAVE_PART_LOAD || line.part == RP_WAVE_PART_STORE)
+            line.lookups = (double)in->wasted_lookups;
+        line.conflicts = (double)in->lds_conflict_cycles;
         line.source = in->source;
         line.length = rp_user_line(in->source, &line.line);
         lines[count++] = line;
+        line.lookups = line.conflicts = 0;
         line.part = RP_WAVE_PART_FETCH;
         line.cycles = (double)in->sums.idle_cycles;
         line.executed = 0;
@@ -689,7 +723,8 @@ bool rp_wave_time_add(const struct rp_thread_trace *t, struct rp_wave_time *to)
 
     add_lives(t, to);
     return count != SIZE_MAX && keep_lines(lines, count, to) &&
-           keep_atomic_lines(lines, count, to) && find_branches(t, to);
+           keep_atomic_lines(lines, count, to) && keep_wasteful_lines(lines, count, to) &&
+           find_branches(t, to);
 }
 
 /* Sums up rows of one line; those of one part are not neighbours. */
@@ -742,5 +777,9 @@ void rp_wave_time_free(struct rp_wave_time *time)
     free(time->atomic_line);
     free(time->branch_line);
     free(time->branch_outer);
+    free(time->scattered_line);
+    free(time->scattered_outer);
+    free(time->conflict_line);
+    free(time->conflict_outer);
     *time = (struct rp_wave_time){0};
 }

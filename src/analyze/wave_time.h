@@ -45,6 +45,10 @@ struct rp_wave_time {
     double atomic_lines;
     char *atomic_line; /**< of these, the one with most cycles; NULL = unknown */
     double atomic_line_cycles;
+    /** Name the lines that waste most look-ups of the vector L1, and most LDS cycles by conflicts;
+     * NULL = unknown. Each has the line of the kernel into which it is inlined. */
+    char *scattered_line, *scattered_outer, *conflict_line, *conflict_outer;
+    double scattered_lookups, conflict_cycles; /**< of these lines */
     /** Names the innermost condition that can switch lanes off and rules at least half of the
      * arithmetic; NULL = unknown. */
     char *branch_line;

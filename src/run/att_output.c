@@ -691,6 +691,31 @@ static int write_variables(const struct writer *w, struct rp_err *err)
     return put_file(w, "variables.json", &text, err);
 }
 
+/* --- accesses.json ------------------------------------------------------------------------- */
+
+/* rocprofv3 has no such file. */
+static int write_accesses(const struct writer *w, struct rp_err *err)
+{
+    bool any = false;
+    rp_autobuf text = {0};
+
+    rp_buf_puts(&text, "{\"header\":\"Line, Accesses, Lookups, Needed_Lookups, "
+                       "Lds_Conflict_Clocks\",\"accesses\":[");
+    for (size_t i = 0; i < w->listing->count; i++) {
+        const struct rp_code_line *line = &w->listing->at[i];
+        const struct rp_threads_code *code = &w->file->code[line->code];
+
+        if (line->label || !code->accesses)
+            continue;
+        rp_buf_printf(&text, "%s[%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+                      any ? "," : "", line->line, code->accesses, code->lookups,
+                      code->needed_lookups, code->lds_conflict_clocks);
+        any = true;
+    }
+    rp_buf_puts(&text, "]}");
+    return put_file(w, "accesses.json", &text, err);
+}
+
 /* --- all ----------------------------------------------------------------------------------- */
 
 /* Numbers the waves of a slot in the order in which they begin. */
@@ -711,7 +736,8 @@ int rp_att_write(const struct rp_device_trace_file *file, const struct rp_code_l
                  struct rp_err *err)
 {
     static int (*const steps[])(const struct writer *w, struct rp_err *err) = {
-        write_code, write_waves, write_filenames, write_occupancy, write_clocks, write_variables};
+        write_code,   write_waves,     write_filenames, write_occupancy,
+        write_clocks, write_variables, write_accesses};
     rp_autofree char *name =
         rp_format("ui_output_agent_%" PRIu64 "_dispatch_%" PRIu64, agent, dispatch);
     rp_autofree char *folder = rp_path_join(dir, name);

@@ -393,7 +393,7 @@ void rp_record_file_replace(struct rp_record_file *file, struct rp_record *recor
  * since the launch.
  */
 
-enum { RP_THREADS_VERSION = 2 };
+enum { RP_THREADS_VERSION = 3 };
 
 /**
  * This names the compute unit of a shader engine: its number, or the one that is sure to have
@@ -468,8 +468,13 @@ struct rp_threads_code {
     uint64_t pc;
     uint32_t text; /**< where its text begins; it ends with a 0 */
     uint32_t bytes;
+    /** Of memory instructions, over all simulated waves. Traces of hardware do not know these. */
+    uint64_t accesses;            /**< executions by a wave */
+    uint64_t lookups;             /**< of the vector L1 */
+    uint64_t needed_lookups;      /**< had neighbouring lanes accessed neighbouring addresses */
+    uint64_t lds_conflict_clocks; /**< that bank conflicts keep the LDS busy */
 };
-static_assert(sizeof(struct rp_threads_code) == 16, "part of the file format");
+static_assert(sizeof(struct rp_threads_code) == 48, "part of the file format");
 
 /** Waves are sorted by engine, begin, SIMD and slot. */
 struct rp_threads_wave {

@@ -61,7 +61,8 @@ static int read_json(uint8_t which, const json_t *root, struct rp_att_build *bui
                      struct rp_err *err)
 {
     if (which % 8 == 7)
-        return rp_att_read_variables(root, build->trace, err);
+        return which % 16 == 7 ? rp_att_read_variables(root, build->trace, err)
+                               : rp_att_read_accesses(root, build->trace, err);
     switch (which % 4) {
     case 0:
         return rp_att_read_code(root, build->trace, err);

@@ -152,8 +152,39 @@ static int list_code(struct listing *l, uint64_t entry_pc, const struct rp_wave_
 
 /* ---- bytes --------------------------------------------------------------------------------- */
 
+/* The vector L1 looks up 16 lanes of up to 4 bytes at once, or 4 of wider ones. */
+static uint64_t needed_lookups(const struct rp_rec_access *a)
+{
+    const unsigned at_once = a->lane_bytes <= 4 ? 16 : 4;
+    return (a->lanes + at_once - 1) / at_once;
+}
+
+/* Adds what a wave accessed to the instructions in the listing. */
+static void add_accesses(const struct rp_rec_wave *w, const uint32_t *line, struct listing *l)
+{
+    for (uint32_t i = 0; i < w->access_count; i++) {
+        const struct rp_rec_access *a = &w->access[i];
+        const uint32_t at = a->step < w->step_count ? line[w->step[a->step]] : UINT32_MAX;
+        if (at == UINT32_MAX)
+            continue;
+        struct rp_threads_code *code = &l->line[at];
+        code->accesses++;
+        code->lookups += a->lookups;
+        code->needed_lookups += a->lookups ? needed_lookups(a) : 0;
+        code->lds_conflict_clocks += a->lds_conflict_clocks;
+    }
+}
+
+static void add_all_accesses(const struct rp_wave_record *r, const uint32_t *line,
+                             struct listing *l)
+{
+    for (uint64_t g = 0; g < r->plan.count; g++)
+        for (uint32_t i = 0; i < r->group[g].wave_count; i++)
+            add_accesses(&r->group[g].wave[i], line, l);
+}
+
 /* Rows and waits name instructions by their place in the listing. */
-static int renumber(struct rp_trace_rows *t, const struct listing *l)
+static int renumber(struct rp_trace_rows *t, struct listing *l)
 {
     const struct rp_wave_record *record = t->record;
     uint32_t *line = malloc((record->code_count + 1ull) * sizeof *line);
@@ -165,6 +196,7 @@ static int renumber(struct rp_trace_rows *t, const struct listing *l)
             bsearch(&key, l->line, l->count, sizeof *l->line, by_pc);
         line[i] = found ? (uint32_t)(found - l->line) : UINT32_MAX;
     }
+    add_all_accesses(record, line, l);
     for (uint64_t i = 0; i < t->row_count; i++)
         t->row[i].code = line[t->row[i].code];
     for (uint64_t i = 0; i < t->wait_count; i++)

@@ -196,6 +196,45 @@ static void the_innermost_condition_is_named(void **state)
     rp_wave_time_free(&w);
 }
 
+/* A load waits for stores that scatter, and most of the LDS time goes to an access without
+ * conflicts; the lines are those of the waste. */
+static void waste_has_its_own_lines(void **state)
+{
+    struct rp_att_instruction instructions[] = {
+        {.isa = (char *)"global_load_dword v1, v[2:3], off",
+         .source = (char *)"k:1",
+         .kind = RP_ATT_VMEM,
+         .sums = {.executed = 10, .latency_cycles = 5000},
+         .wasted_lookups = 2},
+        {.isa = (char *)"global_store_dword v[4:5], v1, off",
+         .source = (char *)"f:9 -> k:2",
+         .kind = RP_ATT_VMEM,
+         .sums = {.executed = 10, .latency_cycles = 40},
+         .wasted_lookups = 600},
+        {.isa = (char *)"ds_read_b32 v1, v2",
+         .source = (char *)"k:3",
+         .kind = RP_ATT_LDS,
+         .sums = {.executed = 10, .latency_cycles = 900}},
+        {.isa = (char *)"ds_read_b32 v1, v3",
+         .source = (char *)"k:4",
+         .kind = RP_ATT_LDS,
+         .sums = {.executed = 10, .latency_cycles = 90},
+         .lds_conflict_cycles = 310},
+    };
+    const struct rp_thread_trace t = {
+        .gfx_ip = 9, .instructions = instructions, .instruction_count = 4};
+    struct rp_wave_time w = {0};
+
+    (void)state;
+    assert_true(rp_wave_time_add(&t, &w));
+    assert_string_equal(w.scattered_line, "f:9");
+    assert_string_equal(w.scattered_outer, "k:2");
+    assert_string_equal(w.conflict_line, "k:4");
+    assert_null(w.conflict_outer);
+    assert_string_equal(w.of[RP_WAVE_PART_LOAD].line, "k:1");
+    rp_wave_time_free(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +242,7 @@ int main(void)
         cmocka_unit_test(instructions_have_parts),
         cmocka_unit_test(lines_are_the_users),
         cmocka_unit_test(the_innermost_condition_is_named),
+        cmocka_unit_test(waste_has_its_own_lines),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
