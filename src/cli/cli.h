@@ -253,14 +253,19 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
 void rp_autotune_put_progress(const struct rp_search_progress *progress, bool left,
                               struct rp_buf *to);
 
+/** Says whether --resume with the same options goes on, as it ended in the middle.
+ * @param ended_by of optimize.json */
+bool rp_optimize_goes_on(const char *ended_by);
+
 /** Writes the result of autotune.json as text. */
 void rp_autotune_put_text(const json_t *result, struct rp_term_style style, struct rp_buf *to);
 
 /** Writes the best runtime in ms and a newline. Without a best one it writes nothing. */
 void rp_autotune_put_runtime(const json_t *result, struct rp_buf *to);
 
-/** @param lines  with marks of replay_protocol.h */
-void rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp_buf *to);
+/** @param lines  with marks of replay_protocol.h
+ * @return the word of its last line by which a comparison is undecided, in @p lines; NULL: none */
+const char *rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp_buf *to);
 
 /** Reads all that is in a file that the child has written.
  * @return 0 or RP_ENVIRONMENT */

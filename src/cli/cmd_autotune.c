@@ -24,6 +24,7 @@ struct command {
     struct rp_autotune_cli args;
     struct rp_autotune_options o;
     char *all_gpus; /**< of --gpus all: what args.gpus points to then */
+    char **words;   /**< the command line as it was written; NULL: not known */
 };
 
 /** An output must not replace one of the search's own files: without the journal all answers would
@@ -250,6 +251,56 @@ static void counting(void *context, uint64_t tried, uint64_t most, size_t found)
         rp_cli_note("%s", rp_buf_text(&line));
 }
 
+/** Names the limit that ended a search too early, with twice of it.
+ * @return NULL: no other limit would help */
+static const char *raised_limit(const struct command *c, const json_t *result, char value[32])
+{
+    const json_int_t most = json_integer_value(json_object_get(result, "max_configs"));
+    const json_int_t size = json_integer_value(json_object_get(result, "search_space_size"));
+    const char *ended = json_string_value(json_object_get(result, "ended_by"));
+    const struct rp_search_options *o = &c->o.search;
+    const bool found = json_is_object(json_object_get(result, "best_config"));
+
+    if (strcmp(ended, "small_space") == 0 && !found) {
+        snprintf(value, 32, "1");
+        return "--max-fraction";
+    }
+    if (!found || !json_is_string(json_object_get(result, "warning")))
+        return NULL;
+    if (strcmp(ended, "max_fraction") == 0 && most + 1 < size) {
+        snprintf(value, 32, "%.6g", o->max_fraction < 0.5 ? 2 * o->max_fraction : 1);
+        return "--max-fraction";
+    }
+    if (strcmp(ended, "budget_evals") == 0) {
+        snprintf(value, 32, "%zu", 2 * o->budget_evals);
+        return "--budget-evals";
+    }
+    if (strcmp(ended, "budget_time") == 0) {
+        snprintf(value, 32, "%.6g", 2 * c->args.budget_s);
+        return "--budget-time";
+    }
+    return NULL;
+}
+
+/** The search goes on where it was interrupted, or where its model says that a limit came too
+ * early. */
+static void put_next(const struct command *c, const struct rp_autotune_result *result,
+                     struct rp_buf *text)
+{
+    char value[32];
+    const char *raised = result->interrupted ? NULL : raised_limit(c, result->json, value);
+    struct rp_other_option others[2];
+    size_t count = 0;
+
+    if (result->gave_up || (!raised && !(result->interrupted && c->o.folder)))
+        return;
+    if (c->o.folder)
+        others[count++] = (struct rp_other_option){.option = "--resume"};
+    if (raised)
+        others[count++] = (struct rp_other_option){.option = raised, .value = value};
+    rp_next_command(&c->args.args, c->words, others, count, text);
+}
+
 static int print(const struct command *c, const struct rp_autotune_result *result)
 {
     rp_autobuf text = {0};
@@ -261,7 +312,8 @@ static int print(const struct command *c, const struct rp_autotune_result *resul
     } else if (c->args.quiet) {
         rp_autotune_put_runtime(result->json, &text);
     } else {
-        rp_autotune_put_text(result->json, rp_cli_style(), &text);
+        rp_autotune_put_text(result->json, rp_cli_style_of(c->args.verbose), &text);
+        put_next(c, result, &text);
     }
     return rp_cli_result(rp_buf_text(&text));
 }
@@ -372,11 +424,12 @@ static void free_command(struct command *c)
 {
     rp_args_free(&c->args);
     free(c->all_gpus);
+    free(c->words);
 }
 
 int rp_cmd_autotune(int argc, char **argv)
 {
-    rp_cleanup(free_command) struct command c = {0};
+    rp_cleanup(free_command) struct command c = {.words = rp_words_copy(argc, argv)};
     struct rp_err err = RP_ERR_INIT;
     int code = 0;
 

@@ -21,6 +21,7 @@ struct command {
     struct rp_progress_line line;
     int64_t began_ns;
     struct rp_device_identity on;
+    char **words; /**< the command line as it was written; NULL: not known */
 };
 
 static void progress(void *context, const char *line)
@@ -48,14 +49,60 @@ static void waiting(void *context, int64_t elapsed_ns)
     rp_progress_line_show(&c->line, rp_buf_text(&text));
 }
 
+/** Returns a name like that of the session's folder which nothing has yet. */
+static char *other_folder(const char *folder)
+{
+    enum { MOST = 1000 };
+    char *path = NULL;
+
+    for (unsigned i = 2; i < MOST; i++) {
+        free(path);
+        path = rp_format("%s-%u", folder, i);
+        if (!rp_path_exists(path))
+            break;
+    }
+    return path;
+}
+
+/** A session that ended in the middle goes on. One that has tried all that it was allowed to is
+ * done anew with more, in another folder, because a session keeps its options. */
+static void put_next(const struct command *c, const struct rp_session_result *result,
+                     struct rp_buf *text)
+{
+    const char *ended = json_string_value(json_object_get(result->json, "ended_by"));
+    const bool dry = strcmp(ended, "dry-run") == 0;
+    rp_autofree char *folder = other_folder(c->o.folder);
+    char value[32];
+    const struct rp_other_option anew[] = {
+        dry ? (struct rp_other_option){.option = "--dry-run", .gone = true}
+            : (struct rp_other_option){.option = "--max-iters", .value = value},
+        {.option = "--output", .value = folder},
+        {.option = "--resume", .gone = true}};
+    const struct rp_other_option on[] = {{.option = "--resume"},
+                                         {.option = "--budget", .value = value}};
+
+    if (result->backup_path)
+        return;
+    if (rp_optimize_goes_on(ended)) {
+        snprintf(value, sizeof value, "%.6g", 2 * c->o.budget_s);
+        rp_next_command(&c->args.args, c->words, on, strcmp(ended, "budget") == 0 ? 2 : 1, text);
+    } else if (dry || (!result->accepted && strcmp(ended, "max-iters") == 0)) {
+        snprintf(value, sizeof value, "%u", 2 * c->o.most_attempts);
+        if (dry || 2 * c->o.most_attempts <= 1000)
+            rp_next_command(&c->args.args, c->words, anew, sizeof anew / sizeof *anew, text);
+    }
+}
+
 static int print(const struct command *c, const struct rp_session_result *result)
 {
     rp_autobuf text = {0};
 
     if (c->args.json)
         rp_buf_printf(&text, "%s\n", result->text);
-    else
+    else {
         rp_optimize_summary(result, c->o.source, rp_cli_style_of(c->args.verbose), &text);
+        put_next(c, result, &text);
+    }
     return rp_cli_result(rp_buf_text(&text));
 }
 
@@ -125,9 +172,14 @@ static struct rp_session_options session_options(struct command *c)
     };
 }
 
+static void free_command(struct command *c)
+{
+    free(c->words);
+}
+
 int rp_cmd_optimize(int argc, char **argv)
 {
-    struct command c = {0};
+    rp_cleanup(free_command) struct command c = {.words = rp_words_copy(argc, argv)};
     struct rp_session_result result = {0};
     struct rp_err err = RP_ERR_INIT;
     rp_autofree char *self = realpath("/proc/self/exe", NULL);

@@ -356,6 +356,8 @@ struct options {
     unsigned gpus;               /**< of the capture */
     char other_gpu[192];         /**< of the capture, where the software device cannot be it */
     const char *captured_timing; /**< of the software device; "": unknown. Static */
+    struct rp_short_names kernel; /**< of the capture, for people; none: the whole name */
+    char **words;                 /**< the command line as it was written; NULL: not known */
 };
 
 /* --- the process --------------------------------------------------------------------------- */
@@ -389,6 +391,8 @@ static int start(const struct rp_environment *env, const struct options *o,
                     .cache = (enum rp_cache)(o->args.cache + 1),
                     .margin = o->args.margin_percent,
                     .gate = (enum rp_gate)(o->args.gate + 1),
+                    .verbose = o->args.verbose,
+                    .kernel = o->kernel.count ? o->kernel.at[0] : NULL,
                     .json = o->args.json,
                     .timing = o->run.device == RP_DEVICE_SOFTWARE
                                   ? rp_timing_word(rp_timing_in_force(&o->run))
@@ -490,15 +494,33 @@ static int how_it_ended(const struct options *o, const struct attempt *attempt,
     return RP_PROGRAM;
 }
 
+/* Noise may end with more blocks, and intervals from counts with exact times. Nothing that this
+ * command could do helps against the other reasons.
+ * @param by  RP_REPLAY_OPEN */
+static void put_next(const struct options *o, const char *by, struct rp_buf *text)
+{
+    enum { MOST_BLOCKS = 200 };
+    struct rp_other_option other = {.option = "--blocks", .value = "200"};
+
+    if (!by)
+        return;
+    if (strcmp(by, "bounds") == 0)
+        other = (struct rp_other_option){.option = "--timing", .value = "detailed"};
+    else if ((strcmp(by, "noise") != 0 && strcmp(by, "unsteady") != 0) ||
+             o->args.blocks >= MOST_BLOCKS)
+        return;
+    rp_next_command(&o->args.args, o->words, &other, 1, text);
+}
+
 /* @return RP_OK or RP_ENVIRONMENT */
-static int show(int text_fd)
+static int show(const struct options *o, int text_fd)
 {
     rp_autobuf lines = {0}, text = {0};
     struct rp_err err = RP_ERR_INIT;
 
     if (rp_replay_read_text(text_fd, &lines, &err) < 0)
         return rp_cli_error(&err);
-    rp_replay_put_text(rp_buf_text(&lines), rp_cli_style(), &text);
+    put_next(o, rp_replay_put_text(rp_buf_text(&lines), rp_cli_style(), &text), &text);
     return rp_cli_result(rp_buf_text(&text));
 }
 
@@ -528,7 +550,7 @@ static int run(const struct rp_environment *env, const struct options *o)
         if (!without(&attempt, &end) && (end.signaled || end.status != RP_REPLAY_AGAIN))
             break;
     }
-    code = text_fd < 0 ? RP_OK : show(text_fd);
+    code = text_fd < 0 ? RP_OK : show(o, text_fd);
     return code == RP_OK ? how_it_ended(o, &attempt, &end) : code;
 }
 
@@ -548,6 +570,15 @@ static unsigned count_gpus(const struct rp_capture *capture)
             last = region->node;
     }
     return facts->software && last >= 1 && last <= MOST_GPUS ? last : 1;
+}
+
+/* Makes a short name of the kernel. Without memory for it the whole one is as good. */
+static void name_kernel(const char *name, struct options *o)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    if (o->other && !o->args.verbose && rp_short_names_make(&name, 1, &o->kernel, &err) < 0)
+        o->kernel = (struct rp_short_names){0};
 }
 
 /* Captures of the software device replay there, and the software device is the GPU that was
@@ -574,6 +605,7 @@ static int choose_device(struct options *o, struct rp_err *err)
         snprintf(o->other_gpu, sizeof o->other_gpu, "%s%s%s", facts->isa,
                  *facts->product ? " " : "", facts->product);
     o->captured_timing = facts->timing;
+    name_kernel(facts->name, o);
     o->gpus = count_gpus(capture);
     rp_capture_close(capture);
     return 0;
@@ -629,9 +661,15 @@ static int take_words(struct options *o, struct rp_err *err)
     return 0;
 }
 
+static void free_options(struct options *o)
+{
+    rp_short_names_free(&o->kernel);
+    free(o->words);
+}
+
 int rp_cmd_replay(int argc, char **argv)
 {
-    struct options o = {0};
+    rp_cleanup(free_options) struct options o = {.words = rp_words_copy(argc, argv)};
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     struct rp_err err = RP_ERR_INIT;
     int code;

@@ -118,6 +118,22 @@ enum {
  */
 bool rp_options_parse(enum rp_command_id command, int argc, char **argv, void *ret, int *ret_code);
 
+/** An option that the next command line has otherwise than this one. */
+struct rp_other_option {
+    const char *option; /**< "--budget" */
+    const char *value;  /**< NULL: it has none */
+    bool gone;          /**< the next one is without it */
+};
+
+/** Copies a command line, with a NULL behind it, because reading it changes the order of its words.
+ * @return one block, to be released with free(); NULL: memory has ended */
+char **rp_words_copy(int count, char *const *words);
+
+/** Writes "Next: " and the command line once more, with these options in place of its own.
+ * @param argv as it was before it was read, from the command on; NULL: nothing is written */
+void rp_next_command(const struct rp_args *args, char *const *argv,
+                     const struct rp_other_option *others, size_t count, struct rp_buf *text);
+
 /** @param args  struct rp_<command>_cli */
 void rp_args_free(void *args);
 

@@ -301,6 +301,12 @@ static void add_round(const struct rp_page *page, const json_t *round, struct se
     names->at += json_array_size(kernels);
 }
 
+bool rp_optimize_goes_on(const char *ended_by)
+{
+    return strcmp(ended_by, "budget") == 0 || strcmp(ended_by, "interrupted") == 0 ||
+           strcmp(ended_by, "proposer") == 0;
+}
+
 void rp_optimize_summary(const struct rp_session_result *result, const char *source,
                          struct rp_term_style style, struct rp_buf *ret)
 {
@@ -338,7 +344,8 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
         rp_page_words(&page, RP_INK_PLAIN, 0, HANG,
                       "%s is replaced; %s is what it was: build the program anew", source,
                       result->backup_path);
-    else if (result->accepted && result->source_path)
+    else if (result->accepted && result->source_path &&
+             !rp_optimize_goes_on(text_of(result->json, "ended_by")))
         rp_page_next(&page, (const char *const[]){"diff", "-u", source, result->source_path, NULL});
 }
 
@@ -508,12 +515,13 @@ static void put_searched(const struct rp_page *page, const json_t *result)
     json_t *value;
     size_t i;
 
-    rp_buf_printf(
-        &line, "Search %lld of %lld configurations (%.3g %%):", count(result, "evaluated_configs"),
-        size, 100 * number(result, "evaluated_configs") / (double)size);
-    json_array_foreach(json_object_get(result, "phases"), i, phase) rp_buf_printf(
-        &line, "%s %s %lld", i ? "," : "", json_string_value(json_object_get(phase, "name")),
-        count(phase, "configurations"));
+    rp_buf_printf(&line, "Search %lld of %lld configurations (%.3g %%)",
+                  count(result, "evaluated_configs"), size,
+                  100 * number(result, "evaluated_configs") / (double)size);
+    if (page->verbose)
+        json_array_foreach(json_object_get(result, "phases"), i, phase) rp_buf_printf(
+            &line, "%s %s %lld", i ? "," : ":", json_string_value(json_object_get(phase, "name")),
+            count(phase, "configurations"));
     json_object_foreach((json_t *)failures, name, value)
     {
         if (json_integer_value(value) == 0)
@@ -535,6 +543,12 @@ static void put_fit(const struct rp_page *page, const json_t *model)
             rp_page_words(page, RP_INK_PLAIN, 0, AUTOTUNE_TEXT_HANG,
                           "Model  too few configurations ran (%lld) to say anything of it",
                           count(model, "samples"));
+        return;
+    }
+    if (!page->verbose) {
+        rp_page_words(page, RP_INK_PLAIN, 0, AUTOTUNE_TEXT_HANG,
+                      "Model  expects %.2g %% from the best one that was not run",
+                      100 * number(model, "expected_gain_left"));
         return;
     }
     rp_page_words(page, RP_INK_PLAIN, 0, AUTOTUNE_TEXT_HANG,
@@ -627,7 +641,7 @@ static enum rp_ink replay_text_ink_of(char letter)
     }
 }
 
-void rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp_buf *to)
+const char *rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp_buf *to)
 {
     const struct rp_page page = rp_page_of_words(to, style);
 
@@ -635,6 +649,8 @@ void rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp
         const size_t length = strcspn(lines, "\n");
         const bool marked = lines[0] == RP_REPLAY_INK && length >= 2;
 
+        if (marked && lines[1] == RP_REPLAY_OPEN)
+            return lines + 2;
         if (length)
             rp_page_words(&page, marked ? replay_text_ink_of(lines[1]) : RP_INK_PLAIN, 0, HANG,
                           "%.*s", (int)(length - (marked ? 2 : 0)), lines + (marked ? 2 : 0));
@@ -642,6 +658,7 @@ void rp_replay_put_text(const char *lines, struct rp_term_style style, struct rp
             rp_buf_puts(to, "\n");
         lines += length + (lines[length] == '\n');
     }
+    return NULL;
 }
 
 int rp_replay_read_text(int fd, struct rp_buf *to, struct rp_err *err)

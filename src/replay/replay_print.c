@@ -196,15 +196,20 @@ static void replay_print_same_arguments(const struct rp_variation_runs *v)
                v->of[RP_VARY_ARGUMENTS].reason);
 }
 
+static void print_untried(const struct rp_variation_runs *v)
+{
+    if (!tried_values(v))
+        printf("other %s were not tried: %s\n",
+               v->reason || v->of[RP_VARY_ARGUMENTS].reason ? "inputs" : "values in memory",
+               reason_of(v));
+}
+
 static void replay_print_variations(const char *path, const struct rp_variation_runs *v,
                                     const struct rp_replay_outcome *outcome)
 {
     const unsigned wrong = outcome->variation;
 
-    if (!tried_values(v))
-        printf("other %s were not tried: %s\n",
-               v->reason || v->of[RP_VARY_ARGUMENTS].reason ? "inputs" : "values in memory",
-               reason_of(v));
+    print_untried(v);
     if (v->reason)
         return;
     if (outcome->verdict.different_bytes) {
@@ -535,9 +540,27 @@ static void print_late(const struct rp_replay_comparison *c)
     print_wrong_bytes(&c->late, &c->late.verdict);
 }
 
+/** Says only that both are right, where they are. */
+static void print_right_inputs(const struct rp_replay_comparison *c)
+{
+    unsigned kinds = 0;
+
+    for (unsigned i = 0; i < RP_VARIATIONS; i++)
+        kinds += !c->varied.of[i].reason;
+    print_untried(&c->varied);
+    printf("A and B give what the captured kernel gives with %u kind%s of other inputs, too (-v: "
+           "which)\n",
+           kinds, rp_plural(kinds));
+    replay_print_same_arguments(&c->varied);
+}
+
 static void print_varied_inputs(const struct rp_replay_request *q,
                                 const struct rp_replay_comparison *c)
 {
+    if (tried(&c->varied) && !c->wrong_varied && !q->o.verbose) {
+        print_right_inputs(c);
+        return;
+    }
     for (unsigned i = 0; i < (tried(&c->varied) ? 2 : 1); i++) {
         replay_print_variations(q->candidates[i], &c->varied, &c->kernels[i].varied);
         replay_print_rounding(&c->trial, &c->kernels[i].varied);
@@ -597,7 +620,7 @@ static void print_compared(const struct rp_replay *r, const struct rp_replay_req
 {
     if (r->software)
         replay_print_style(RP_REPLAY_CARE);
-    replay_put_escaped(r->facts->name);
+    replay_put_escaped(q->o.kernel ? q->o.kernel : r->facts->name);
     replay_print_device(r);
     printf("\nA ");
     replay_put_escaped(q->candidates[0]);
@@ -637,6 +660,10 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
                    rp_speed_change(c->others[i].ratio).text,
                    rp_speed_range(c->others[i].low, c->others[i].high).text);
     print_varied_inputs(q, c);
+    if (words.undecided_by) {
+        replay_print_style(RP_REPLAY_OPEN);
+        printf("%s", words.undecided_by);
+    }
 }
 
 void rp_comparison_print(const struct rp_replay *r, const struct rp_replay_request *q,

@@ -118,6 +118,8 @@ enum {
     RP_REPLAY_BAD = 'b',
     RP_REPLAY_CARE = 'c', /**< to be careful about */
     RP_REPLAY_BOLD = 'B',
+    /** This last line is not for people: compare is undecided, by the word behind it. */
+    RP_REPLAY_OPEN = 'o',
 };
 
 #endif

@@ -401,39 +401,62 @@ static void compare_term_put_kernel(const struct rp_page *page, const struct rp_
     page->out->failed |= changes.failed;
 }
 
-static int put_kernels(const struct rp_page *page, const struct rp_versus_found *c,
-                       struct rp_err *err)
+static const char *name_of(const struct rp_versus_pair *k)
+{
+    return (k->before ? k->before : k->after)->name;
+}
+
+/** Makes short names, in the order of the kernels. */
+static int name_kernels(const struct rp_versus_found *c, struct rp_short_names *ret,
+                        struct rp_err *err)
 {
     rp_autofree const char **names = calloc(c->kernel_count + 1, sizeof *names);
-    struct rp_short_names short_names;
-    size_t hidden = 0;
 
     if (!names)
         return rp_out_of_memory(err);
     for (size_t i = 0; i < c->kernel_count; i++)
-        names[i] = (c->kernels[i].before ? c->kernels[i].before : c->kernels[i].after)->name;
-    if (rp_short_names_make(names, c->kernel_count, &short_names, err) < 0)
-        return -1;
+        names[i] = name_of(&c->kernels[i]);
+    return rp_short_names_make(names, c->kernel_count, ret, err);
+}
+
+static void put_kernels(const struct rp_page *page, const struct rp_versus_found *c,
+                        const struct rp_short_names *short_names)
+{
+    size_t hidden = 0;
+
     for (size_t i = 0; i < c->kernel_count; i++)
         if (page->verbose || rp_versus_is_shown(&c->kernels[i], i, MOST_KERNELS))
             compare_term_put_kernel(page, &c->kernels[i],
-                                    page->verbose ? names[i] : short_names.at[i], c->whole.reason);
+                                    page->verbose ? name_of(&c->kernels[i]) : short_names->at[i],
+                                    c->whole.reason);
         else
             hidden++;
-    rp_short_names_free(&short_names);
     if (hidden)
         rp_page_line(page, RP_INK_DIM, 0, "and %zu more kernels, none faster or slower: -v",
                      hidden);
-    return 0;
 }
 
-static void put_gates(const struct rp_page *page, const struct rp_compare_report *r, size_t at)
+/** Names the kernel that decided a gate as the rows below it do. */
+static const char *name_gated(const struct rp_versus_found *c, const char *kernel,
+                              const struct rp_short_names *short_names)
+{
+    for (size_t i = 0; i < c->kernel_count && kernel; i++)
+        if (strcmp(name_of(&c->kernels[i]), kernel) == 0)
+            return short_names->at[i];
+    return kernel;
+}
+
+static void put_gates(const struct rp_page *page, const struct rp_compare_report *r, size_t at,
+                      const struct rp_short_names *short_names)
 {
     for (size_t i = 0; i < r->gate_count; i++) {
         const struct rp_versus_outcome *gated = &r->gated[at * r->gate_count + i];
+        struct rp_versus_outcome named = *gated;
         rp_autobuf text = {0};
 
-        rp_versus_outcome_text(&text, gated);
+        if (!page->verbose)
+            named.kernel = name_gated(&r->list[at], gated->kernel, short_names);
+        rp_versus_outcome_text(&text, &named);
         rp_page_words(page,
                       gated->passed == RP_COMPARE_PASSED ? RP_INK_GREEN
                       : gated->passed == RP_COMPARE_OPEN ? RP_INK_YELLOW
@@ -499,9 +522,8 @@ static void put_result(const struct rp_page *page, const struct rp_versus_found 
 }
 
 /** The result is the first line, gates stand before the kernels that explain them. */
-static int compare_term_put_comparison(const struct rp_page *page,
-                                       const struct rp_compare_report *r, size_t at,
-                                       struct rp_err *err)
+static void put_comparison(const struct rp_page *page, const struct rp_compare_report *r, size_t at,
+                           const struct rp_short_names *short_names)
 {
     const struct rp_versus_found *c = &r->list[at];
     char level[80] = "";
@@ -511,7 +533,7 @@ static int compare_term_put_comparison(const struct rp_page *page,
     put_result(page, c);
     compare_term_put_time(page, &c->whole, c->after->told.is ? "kernel B" : "all kernels");
     put_gaps(page, c);
-    put_gates(page, r, at);
+    put_gates(page, r, at, short_names);
     if (c->after->told.is) {
         rp_page_line(page, RP_INK_PLAIN, 0, "replay compare, A before, B after: %s",
                      c->after->path);
@@ -529,7 +551,20 @@ static int compare_term_put_comparison(const struct rp_page *page,
     if (page->verbose)
         rp_page_line(page, RP_INK_DIM, 0, "margin %s %%%s",
                      rp_number_fixed(100 * r->rule.margin, 2).text, level);
-    return put_kernels(page, c, err);
+    put_kernels(page, c, short_names);
+}
+
+static int compare_term_put_comparison(const struct rp_page *page,
+                                       const struct rp_compare_report *r, size_t at,
+                                       struct rp_err *err)
+{
+    struct rp_short_names short_names;
+
+    if (name_kernels(&r->list[at], &short_names, err) < 0)
+        return -1;
+    put_comparison(page, r, at, &short_names);
+    rp_short_names_free(&short_names);
+    return 0;
 }
 
 int rp_report_compare_term(const struct rp_compare_report *report, struct rp_term_style style,

@@ -242,10 +242,15 @@ compared 0 slower.hsaco known.hsaco --margin 5 --json
 [ "$(json undecided_by out)" = values ] || { cat out; fail "fast for the captured values only"; }
 compared 1 same.hsaco other_way.hsaco --gate faster
 says out "No difference: B is as fast as A"
+says out "kinds of other inputs, too (-v: which)"
+! grep -q 'Next:\|same.hsaco: with' out || { cat out; fail 'more than is asked for'; }
+compared 0 same.hsaco other_way.hsaco -v
+says out "other_way.hsaco: with other arguments (2 values) it gives what the captured kernel gives"
 compared 0 same.hsaco other_way.hsaco --gate not-slower
 # From counts, times are intervals: no verdict where these overlap.
 compared 6 same.hsaco other_way.hsaco --gate faster --timing counts
 says out "Undecided whether B is faster or slower than A: the bounds of both times overlap: use --timing detailed"
+says out "Next: rocm-perf replay compare --timing detailed same.hsaco other_way.hsaco --gate faster --capture-dir cap"
 compared 0 same.hsaco other_way.hsaco --json --timing counts
 [ "$(json verdict out) $(json undecided_by out)" = 'undecided bounds' ] || { cat out; fail 'bounds overlap'; }
 python3 - out <<'EOF' || { cat out; fail 'the interval is not that of the bounds'; }

@@ -87,6 +87,7 @@ rm -rf optimize_result
 expect 1 optimize --budget 1
 says err "the time of --budget was over before it had ended"
 says out "The time of --budget was over"
+says out "Next: rocm-perf optimize --resume --budget 2 "
 [ "$(json rounds optimize_result/optimize.json)" = "[]" ] || fail "a round"
 rm -rf optimize_result
 program <<'END'

@@ -16,6 +16,8 @@ says err "prints nothing to stdout"
 says err "--check"
 expect 1 optimize --dry-run -o silent -- 0
 says out "WARNING: the program prints nothing, and there is no --check"
+says out " --output silent-2 "
+! grep '^Next:.*--dry-run' out || fail "the next command is the same"
 valid silent
 [ "$(json output_judged_by silent/optimize.json)" = none ] || fail "what is not judged"
 

@@ -11,6 +11,8 @@ optimize() {
 expect 1 optimize
 says out "Nothing was worth accepting."
 says out "slower"
+# A session keeps its options, so one with more of them has another folder.
+says out "Next: rocm-perf optimize --max-iters 2 --output session-2 ./unrolled --source unrolled.hip --device software --timing detailed --max-rounds 1 -- 3"
 cp session/optimize.json first.json
 
 # Nothing is left to do: all is read from the journal.

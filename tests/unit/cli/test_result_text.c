@@ -189,7 +189,7 @@ static void put_search(struct rp_term_style style, struct rp_buf *to)
 
 static void autotune_fits(void **state)
 {
-    rp_autobuf text = {0}, coloured = {0};
+    rp_autobuf text = {0}, coloured = {0}, whole = {0};
 
     (void)state;
     check_page(put_search, false);
@@ -200,14 +200,19 @@ static void autotune_fits(void **state)
         "Lost   1 that seemed as fast failed when run again\n"
         "       not run again to confirm it\n"
         "SOFTWARE DEVICE: modelled time, not hardware time\n"
-        "Search 81 of 405 configurations (20 %): seed 10; 2 failed; ended by max_fraction\n"
-        "Model  of runs it had not seen: R2 0.500, rank correlation 0.250, 75 % within its 90 % "
-        "intervals\n"
-        "       expects 12 % from the best one that was not run\n"
+        "Search 81 of 405 configurations (20 %); 2 failed; ended by max_fraction\n"
+        "Model  expects 12 % from the best one that was not run\n"
         "       Low model confidence: faster configurations may exist; raise --max-fraction\n"
         "Drift  the best one changed by 50.0 % during the search: clocks, heat or other programs\n"
         "Drift  run again during the search, the best one failed 1 times; first: ended with exit "
         "status 3\n");
+    put_search((struct rp_term_style){.verbose = true}, &whole);
+    assert_non_null(strstr(
+        rp_buf_text(&whole),
+        "Search 81 of 405 configurations (20 %): seed 10; 2 failed; ended by max_fraction\n"
+        "Model  of runs it had not seen: R2 0.500, rank correlation 0.250, 75 % within its 90 % "
+        "intervals\n"
+        "       expects 12 % from the best one that was not run\n"));
     put_search((struct rp_term_style){.width = 60, .colour = true}, &coloured);
     assert_non_null(strstr(rp_buf_text(&coloured), "\033[32mBest   3.500 ms"));
     assert_non_null(strstr(rp_buf_text(&coloured), "\n       \033[32mBLOCK_"));
@@ -265,7 +270,7 @@ static void put_replay(struct rp_term_style style, struct rp_buf *to)
 
 static void replay_fits(void **state)
 {
-    rp_autobuf text = {0}, coloured = {0};
+    rp_autobuf text = {0}, coloured = {0}, open = {0};
 
     (void)state;
     check_page(put_replay, false);
@@ -284,6 +289,9 @@ static void replay_fits(void **state)
     put_replay((struct rp_term_style){.width = 60, .colour = true}, &coloured);
     assert_non_null(strstr(rp_buf_text(&coloured), "\033[31mwrong\033[0m\n\033[32mright\033[0m\n"));
     assert_non_null(strstr(rp_buf_text(&coloured), "\n\n\033[1mB is as fast"));
+    assert_string_equal(rp_replay_put_text("open\n\x1eonoise", (struct rp_term_style){0}, &open),
+                        "noise");
+    assert_string_equal(rp_buf_text(&open), "open\n");
 }
 
 /* --- progress ------------------------------------------------------------------------------ */

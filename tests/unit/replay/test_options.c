@@ -72,6 +72,8 @@ static void test_all(void **state)
                                                .cache = RP_CACHE_COLD,
                                                .margin = 0.1,
                                                .gate = RP_GATE_NOT_SLOWER,
+                                               .verbose = true,
+                                               .kernel = "sum",
                                                .json = true,
                                                .timing = "detailed",
                                                .may_retry = true,
@@ -80,7 +82,7 @@ static void test_all(void **state)
                                                .changes_left_out = 1 | 1 << (RP_STEP_CHANGES - 1),
                                                .inputs_left_out = 1 << (RP_STEP_VARIATIONS - 1),
                                                .step_fd = 3},
-                   23);
+                   25);
 }
 
 /* An open file may be number 0: one that was started without a standard input has it. */
