@@ -124,7 +124,7 @@ int rp_report_analysis_term(const struct rp_bottlenecks *bottlenecks, size_t top
 /** Writes thread_trace.json (docs/formats.md). */
 int rp_report_thread_trace_json(const struct rp_thread_traces *set, struct rp_buf *buf,
                                 struct rp_err *err);
-/** Writes a comparison for people. It fails as rp_report_profile_term does. */
+/** Writes thread traces for people. It fails as rp_report_profile_term does. */
 int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_term_style style,
                                 struct rp_buf *buf, struct rp_err *err);
 /** Writes sources.json, which stands in the page alone (docs/formats.md). */
@@ -133,7 +133,7 @@ int rp_report_sources_json(const struct rp_source_texts *texts, struct rp_buf *b
 /** Writes roofline.json (docs/formats.md). */
 int rp_report_roofline_json(const struct rp_roofline *roofline, struct rp_buf *buf,
                             struct rp_err *err);
-/** Writes a comparison for people. It fails as rp_report_profile_term does. */
+/** Writes rooflines for people. It fails as rp_report_profile_term does. */
 int rp_report_roofline_term(const struct rp_roofline *roofline, struct rp_term_style style,
                             struct rp_buf *buf, struct rp_err *err);
 /**
@@ -142,7 +142,7 @@ int rp_report_roofline_term(const struct rp_roofline *roofline, struct rp_term_s
  */
 int rp_report_counters_term(const struct rp_roofline *roofline, bool raw,
                             struct rp_term_style style, struct rp_buf *buf, struct rp_err *err);
-/** Writes a comparison for people. It fails as rp_report_profile_term does. */
+/** Writes the execution graph for people. It fails as rp_report_profile_term does. */
 int rp_report_dag_term(const struct rp_dag_result *dag, struct rp_term_style style,
                        struct rp_buf *buf, struct rp_err *err);
 /** Writes timeline.json (docs/formats.md).
