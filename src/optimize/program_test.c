@@ -347,9 +347,18 @@ struct pair {
     struct rp_facts before, after;
 };
 
+static bool is_of_counts(const struct rp_facts *facts)
+{
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->kernels[i].timing && strcmp(facts->kernels[i].timing, "counts") == 0)
+            return true;
+    return false;
+}
+
 /** Modelled times are of one pair of runs, whose bounds these are. */
 static void take_bounds(const struct pair *pair, const char *symbol, struct rp_program_times *ret)
 {
+    ret->from_counts = is_of_counts(&pair->before) || is_of_counts(&pair->after);
     memcpy(ret->whole.before_ns, pair->before.between_ns, sizeof ret->whole.before_ns);
     memcpy(ret->whole.after_ns, pair->after.between_ns, sizeof ret->whole.after_ns);
     bounds_of(&pair->before, symbol, ret->kernel.before_ns);

@@ -69,8 +69,9 @@ struct rp_program_times {
     struct rp_program_bounds {
         double before_ns[2], after_ns[2];
     } whole, kernel;
-    json_t *runs;   /**< [{"before_ms", "after_ms"}] */
-    json_t *slower; /**< other kernels that take longer by more than the margin */
+    bool from_counts; /**< with counts timing, which tells nothing apart without bounds */
+    json_t *runs;     /**< [{"before_ms", "after_ms"}] */
+    json_t *slower;   /**< other kernels that take longer by more than the margin */
 };
 void rp_program_times_free(struct rp_program_times *times);
 

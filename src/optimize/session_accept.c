@@ -136,6 +136,15 @@ static bool has_bounds(const struct rp_program_bounds *b)
     return b->before_ns[1] > 0 && b->after_ns[1] > 0;
 }
 
+/** The formula's times may say otherwise. */
+static void put_slower(const char *what, const struct rp_program_bounds *b, char why[200])
+{
+    const struct rp_range_text range =
+        rp_speed_range(b->before_ns[0] / b->after_ns[1], b->before_ns[1] / b->after_ns[0]);
+
+    snprintf(why, 200, "in the program, by the bounds of the times, %s %s", what, range.text);
+}
+
 /** Tells times from counts apart by their bounds: what they show to be no gain is none, and what
  * they leave open is undecided. */
 static enum rp_outcome judge_bounds(const struct rp_program_times *t, double margin, char why[200])
@@ -143,10 +152,13 @@ static enum rp_outcome judge_bounds(const struct rp_program_times *t, double mar
     const double slowest = 1 / (1 + margin);
     const double kernel = t->kernel.before_ns[0] / t->kernel.after_ns[1];
     const double program = t->whole.before_ns[0] / t->whole.after_ns[1];
+    const bool kernel_slower = t->kernel.before_ns[1] <= t->kernel.after_ns[0];
 
-    if (t->kernel.before_ns[1] <= t->kernel.after_ns[0] ||
-        t->whole.before_ns[1] <= slowest * t->whole.after_ns[0])
+    if (kernel_slower || t->whole.before_ns[1] <= slowest * t->whole.after_ns[0]) {
+        put_slower(kernel_slower ? "the kernel is" : "all kernels together are",
+                   kernel_slower ? &t->kernel : &t->whole, why);
         return RP_OUTCOME_PROGRAM_SLOWER;
+    }
     if (kernel > 1 && program > slowest)
         return RP_OUTCOME_ACCEPTED;
     snprintf(why, 200,
@@ -167,6 +179,12 @@ static enum rp_outcome judge(const struct rp_program_times *t, double margin, ch
                                       : "");
     if (has_bounds(&t->kernel) && has_bounds(&t->whole))
         return judge_bounds(t, margin, why);
+    if (t->from_counts) {
+        snprintf(why, 200,
+                 "bounds: not all launches of the program have bounds, and counts alone "
+                 "tell no times apart: use --timing detailed");
+        return RP_OUTCOME_UNDECIDED;
+    }
     return t->kernel_after_ns > 0 && kernel > 1 && program > 1 / (1 + margin)
                ? RP_OUTCOME_ACCEPTED
                : RP_OUTCOME_PROGRAM_SLOWER;

@@ -187,7 +187,8 @@ static void a_check_says_why(void **state)
 
 /** `rocm-perf profile --runs 1 -o DIR --expect-status 0 -- before` (or after) is this script, with
  * the program in $program. @return of rp_program_times */
-static int times_by(const char *script, char **ret_why, struct rp_err *err)
+static int times_of(const char *script, struct rp_program_times *ret, char **ret_why,
+                    struct rp_err *err)
 {
     rp_autofree char *whole =
         rp_format("mkdir -p $5; program=$9; end() { echo '{\"kernels\": [], \"runtime_ms\": 1}' "
@@ -198,11 +199,42 @@ static int times_by(const char *script, char **ret_why, struct rp_err *err)
     char *program[] = {app, NULL};
     const struct rp_child_context measure = {
         .self = self, .folder = scratch_dir, .program = program, .patience = &test_patience};
+
+    return rp_program_times(&measure, "before", "after", "", 2, 0.02, ret, ret_why, err);
+}
+
+static int times_by(const char *script, char **ret_why, struct rp_err *err)
+{
     struct rp_program_times times = {0};
-    int rc = rp_program_times(&measure, "before", "after", "", 2, 0.02, &times, ret_why, err);
+    int rc = times_of(script, &times, ret_why, err);
 
     rp_program_times_free(&times);
     return rc;
+}
+
+/* Counts timing, whatever it was called, decides by bounds only. */
+static void times_say_whether_they_are_from_counts(void **state)
+{
+    static const struct {
+        const char *model;
+        bool from_counts;
+    } cases[] = {{"counts", true}, {"fast", true}, {"detailed", false}};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_autofree char *script =
+            rp_format("echo '{\"kernels\": [{\"name\": \"k\"}], \"runtime_ms\": 1, \"timing\": "
+                      "{\"model\": \"%s\"}}' >$5/profile.json; exit 0",
+                      cases[i].model);
+        struct rp_program_times times = {0};
+        char *why = NULL;
+
+        assert_int_equal(times_of(script, &times, &why, &err), 0);
+        assert_null(why);
+        assert_int_equal(times.from_counts, cases[i].from_counts);
+        rp_program_times_free(&times);
+    }
 }
 
 static void who_fails_is_blamed(void **state)
@@ -348,6 +380,7 @@ int main(void)
         cmocka_unit_test(last_lines_are_few),
         cmocka_unit_test(first_lines_that_differ),
         cmocka_unit_test(who_fails_is_blamed),
+        cmocka_unit_test(times_say_whether_they_are_from_counts),
         cmocka_unit_test(advice_is_for_optimize),
         cmocka_unit_test(launches_that_fail_are_no_speed),
     };

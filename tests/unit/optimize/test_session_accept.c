@@ -390,10 +390,21 @@ static void overlapping_bounds_accept_nothing(void **state)
         {{{100, 200}, {50, 90}}, {{150, 300}, {100, 140}}, RP_OUTCOME_ACCEPTED, "faster"},
         {{{100, 200}, {50, 120}}, {{150, 300}, {100, 140}}, RP_OUTCOME_UNDECIDED, "the kernel: "},
         {{{100, 200}, {50, 90}}, {{150, 300}, {100, 290}}, RP_OUTCOME_UNDECIDED, "together: "},
-        {{{100, 200}, {200, 300}}, {{150, 300}, {100, 140}}, RP_OUTCOME_PROGRAM_SLOWER, "faster"},
-        {{{100, 200}, {50, 90}}, {{150, 300}, {330, 400}}, RP_OUTCOME_PROGRAM_SLOWER, "faster"},
-        {{{0, 0}, {0, 0}}, {{0, 0}, {0, 0}}, RP_OUTCOME_ACCEPTED, "faster"}, /* detailed */
+        {{{100, 200}, {210, 300}},
+         {{150, 300}, {100, 140}},
+         RP_OUTCOME_PROGRAM_SLOWER,
+         "the kernel is 1.050x to 3.000x slower"},
+        {{{100, 200}, {50, 90}},
+         {{150, 300}, {330, 450}},
+         RP_OUTCOME_PROGRAM_SLOWER,
+         "all kernels together are 1.10x to 3.00x slower"},
+        {{{0, 0}, {0, 0}}, {{150, 300}, {100, 140}}, RP_OUTCOME_UNDECIDED, "not all launches"},
+        {{{100, 200}, {50, 90}}, {{150, 300}, {0, 0}}, RP_OUTCOME_UNDECIDED, "not all launches"},
+        {{{0, 0}, {0, 0}}, {{0, 0}, {0, 0}}, RP_OUTCOME_UNDECIDED, "not all launches"},
     };
+    struct rp_program_times detailed = {
+        .before_ms = 2, .after_ms = 1, .kernel_before_ns = 150, .kernel_after_ns = 70};
+    char text[200];
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -401,6 +412,7 @@ static void overlapping_bounds_accept_nothing(void **state)
                                                .after_ms = 1,
                                                .kernel_before_ns = 150,
                                                .kernel_after_ns = 70,
+                                               .from_counts = true,
                                                .kernel = cases[i].kernel,
                                                .whole = cases[i].whole};
         char why[200];
@@ -409,7 +421,10 @@ static void overlapping_bounds_accept_nothing(void **state)
         assert_non_null(strstr(why, cases[i].why));
         if (cases[i].outcome == RP_OUTCOME_UNDECIDED)
             assert_non_null(strstr(why, "use --timing detailed"));
+        if (cases[i].outcome == RP_OUTCOME_PROGRAM_SLOWER)
+            assert_null(strstr(why, "faster"));
     }
+    assert_int_equal(judge(&detailed, LEAST_IMPROVEMENT, text), RP_OUTCOME_ACCEPTED);
 }
 
 int main(int argc, char **argv)
