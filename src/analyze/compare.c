@@ -371,8 +371,8 @@ static void bound_exactly(struct rp_versus_time *t, double ratio, double margin)
     t->verdict = verdict(t, margin);
 }
 
-/* The true times lie anywhere between the bounds of each side. Results of before there were bounds
- * have one time for both. */
+/* The true times lie anywhere between the bounds of each side. A side of detailed timing without
+ * bounds has one time for both. */
 static void bound_by_counts(struct rp_versus_time *t, const struct rp_versus_runs *before,
                             const struct rp_versus_runs *after, double margin)
 {
@@ -399,8 +399,25 @@ static double ticks(const struct rp_quantity *dispatches, double ms)
 struct timed {
     const struct rp_versus_runs *before, *after;
     const struct rp_quantity *dispatches_before, *dispatches_after;
-    bool software, wall, incomplete, failed;
+    bool software, counts, wall, incomplete, failed;
 };
+
+/* The formula of counts timing alone tells no times apart. Without bounds it shows at most that
+ * both sides executed the same.
+ * @param exactly the ratio of times that are the same in all runs; NAN: they differ */
+static void bound_modelled(const struct timed *of, double exactly, double margin,
+                           struct rp_versus_time *t)
+{
+    const bool before = of->before->longest_ms > 0, after = of->after->longest_ms > 0;
+
+    t->basis = RP_COMPARE_MODELLED;
+    if (of->counts ? before && after : before || after)
+        bound_by_counts(t, of->before, of->after, margin);
+    else if (!of->counts || (exactly == 1 && !before && !after))
+        bound_exactly(t, exactly, margin);
+    else
+        t->reason = "bounds unknown: profile again, or use --timing detailed";
+}
 
 /* @return whether the verdict depends on the spread of the runs */
 static bool time_of(const struct timed *of, double margin, double *a, double *b,
@@ -426,15 +443,10 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
         t->reason = "HIP refused launches of one side, which did less work for that";
         return false;
     }
-    if (of->software && (of->before->longest_ms > 0 || of->after->longest_ms > 0)) {
-        t->basis = RP_COMPARE_MODELLED;
-        bound_by_counts(t, of->before, of->after, margin);
-        return false;
-    }
     exactly = same_in_all(b, of->after->count) / same_in_all(a, of->before->count);
-    if (of->software && !isnan(exactly)) {
-        t->basis = RP_COMPARE_MODELLED;
-        bound_exactly(t, exactly, margin);
+    if (of->software && (of->counts || !isnan(exactly) || of->before->longest_ms > 0 ||
+                         of->after->longest_ms > 0)) {
+        bound_modelled(of, exactly, margin, t);
         return false;
     }
     if (t->before_runs < RP_COMPARE_LEAST_RUNS || t->after_runs < RP_COMPARE_LEAST_RUNS) {
@@ -501,6 +513,11 @@ static bool failed_differently(const struct rp_versus_found *c)
            !is_same(c->before->failed_launches, c->after->failed_launches);
 }
 
+static bool is_of_counts(const struct rp_versus_side *side)
+{
+    return side->timing_model && strcmp(side->timing_model, "counts") == 0;
+}
+
 static void time_kernels(struct rp_versus_found *c, const struct rp_versus_rule *rule, double *a,
                          double *b, struct candidate *candidates)
 {
@@ -509,6 +526,7 @@ static void time_kernels(struct rp_versus_found *c, const struct rp_versus_rule 
     for (size_t i = 0; i < c->kernel_count; i++) {
         struct rp_versus_pair *k = &c->kernels[i];
         struct timed timed = {.software = c->before->software,
+                              .counts = is_of_counts(c->before),
                               .incomplete = c->before->incomplete || c->after->incomplete,
                               .failed = failed_differently(c)};
 
@@ -541,6 +559,7 @@ static void time_whole(struct rp_versus_found *c, const struct rp_versus_rule *r
         .dispatches_before = &c->before->metrics[RP_COMPARE_DISPATCHES],
         .dispatches_after = &c->after->metrics[RP_COMPARE_DISPATCHES],
         .software = c->before->software,
+        .counts = is_of_counts(c->before),
         .wall = c->before->wall,
         .incomplete = c->before->incomplete || c->after->incomplete,
         .failed = failed_differently(c),

@@ -13,6 +13,7 @@
 
 #include "analyze/roofline.h"
 
+struct json_t;
 struct rp_err;
 struct rp_launches;
 struct rp_profile;
@@ -79,6 +80,7 @@ struct rp_versus_side {
     uint32_t *slots; /**< of kernels by name; NULL: the kernels were not added one by one */
     size_t slot_count;
     char *command, *rocm_version, *tracer; /**< NULL: not known */
+    char **command_words;                  /**< the same, up to a NULL; NULL: not known */
     bool incomplete;                       /**< something was lost */
     char *failed_launches;     /**< which of a run started no kernel, sorted; NULL: none */
     uint64_t failed, launches; /**< how many, and of how many */
@@ -107,6 +109,14 @@ int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_s
  */
 int rp_versus_side_parse(const char *text, const char *path, struct rp_versus_side *ret,
                          struct rp_err *err);
+
+/**
+ * Reads the bounds of counts timing, which are known where all launches of a sum have them.
+ * @param owner a kernel, or `timing`, of profile.json
+ * @param ret_ms the least and the greatest time; unchanged where they are not known
+ */
+void rp_versus_bounds_read(const struct json_t *owner, struct rp_quantity launches,
+                           double ret_ms[2]);
 
 /** Adds bytes, bounds and bottlenecks of roofline.json or analysis.json beside it. */
 int rp_versus_side_add(struct rp_versus_side *side, const char *text, const char *path,

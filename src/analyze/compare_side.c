@@ -214,6 +214,13 @@ bool rp_versus_metric_per_kernel(enum rp_versus_metric metric)
     return of_kernels[metric];
 }
 
+static void free_words(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        free(words[i]);
+    free(words);
+}
+
 void rp_versus_side_free(struct rp_versus_side *side)
 {
     for (size_t i = 0; i < side->kernel_count; i++) {
@@ -232,6 +239,7 @@ void rp_versus_side_free(struct rp_versus_side *side)
     free(side->path);
     free(side->timing_model);
     free(side->command);
+    free_words(side->command_words);
     free(side->rocm_version);
     free(side->tracer);
     free(side->walls);
@@ -735,21 +743,31 @@ static void read_metrics(const json_t *row, struct rp_quantity *ret)
     ret[RP_COMPARE_DISPATCHES] = number_at(row, "calls");
 }
 
-/* Versions before this key knew the base run only. */
 /* Versions before this key knew no bounds. */
-static void read_bounds(const json_t *in, uint64_t all, struct rp_versus_runs *to)
+void rp_versus_bounds_read(const json_t *owner, struct rp_quantity launches, double ret_ms[2])
 {
-    const json_t *bounds = json_object_get(in, "bounds");
-    const struct rp_quantity shortest = number_at(bounds, "shortest_ms"),
+    const json_t *bounds = json_object_get(owner, "bounds");
+    const struct rp_quantity calls = number_at(bounds, "calls"),
+                             shortest = number_at(bounds, "shortest_ms"),
                              longest = number_at(bounds, "longest_ms");
 
-    if (!shortest.known || !longest.known || shortest.value < 0 || longest.value < shortest.value ||
-        count_at(bounds, "calls") != all)
+    if (!calls.known || !launches.known || calls.value != launches.value || !shortest.known ||
+        !longest.known || longest.value < shortest.value)
         return;
-    to->shortest_ms = shortest.value;
-    to->longest_ms = longest.value;
+    ret_ms[0] = shortest.value;
+    ret_ms[1] = longest.value;
 }
 
+static void read_bounds(const json_t *owner, struct rp_quantity launches, struct rp_versus_runs *to)
+{
+    double ms[2] = {0, 0};
+
+    rp_versus_bounds_read(owner, launches, ms);
+    to->shortest_ms = ms[0];
+    to->longest_ms = ms[1];
+}
+
+/* Versions before runs_ms knew the base run only. */
 static int read_kernel(const json_t *row, struct rp_versus_side *side, const char *path,
                        struct rp_err *err)
 {
@@ -773,7 +791,7 @@ static int read_kernel(const json_t *row, struct rp_versus_side *side, const cha
         rc = read_runs(runs, &k.runs, err);
         read = k.runs.ms;
     }
-    read_bounds(row, count_at(row, "timed_calls"), &k.runs);
+    read_bounds(row, number_at(row, "timed_calls"), &k.runs);
     read_sizes(json_object_get(row, "grid"), k.grid);
     read_sizes(json_object_get(row, "block"), k.block);
     read_metrics(row, k.metrics);
@@ -899,13 +917,20 @@ static int read_command(const json_t *provenance, struct rp_versus_side *side, s
     rp_autobuf text = {0};
     size_t i;
 
+    if (!json_array_size(words))
+        return 0;
+    side->command_words = calloc(json_array_size(words) + 1, sizeof *side->command_words);
+    if (!side->command_words)
+        return rp_out_of_memory(err);
     json_array_foreach(words, i, word)
     {
         const char *bytes = json_string_value(word);
+
         rp_buf_printf(&text, "%s%s", i ? " " : "", bytes ? bytes : "");
+        side->command_words[i] = strdup(bytes ? bytes : "");
+        if (!side->command_words[i])
+            return rp_out_of_memory(err);
     }
-    if (!json_array_size(words))
-        return 0;
     side->command = rp_buf_steal(&text);
     return side->command ? 0 : rp_out_of_memory(err);
 }
@@ -993,8 +1018,7 @@ static int read_profile(const json_t *root, struct rp_versus_side *side, const c
         rc = bad(path, err, "stability.runs_ms has not 1 to 100000 times");
     if (rc == 0)
         rc = read_runs(runs, &side->runs, err);
-    read_bounds(json_object_get(root, "timing"),
-                (uint64_t)side->metrics[RP_COMPARE_DISPATCHES].value, &side->runs);
+    read_bounds(json_object_get(root, "timing"), side->metrics[RP_COMPARE_DISPATCHES], &side->runs);
     if (rc == 0)
         rc = read_launches(root, side, err);
     if (rc == 0)

@@ -49,18 +49,39 @@ static bool is_output(const char *file)
 
 /* --- what to do next ----------------------------------------------------------------------- */
 
+/** Returns what the gates of a comparison come to: failed, if one of them is. */
+static enum rp_versus_passed gates_of(const struct rp_compare_report *report, size_t at)
+{
+    enum rp_versus_passed worst = RP_COMPARE_PASSED;
+
+    for (size_t g = 0; g < report->gate_count; g++) {
+        const enum rp_versus_passed one = report->gated[at * report->gate_count + g].passed;
+
+        if (one == RP_COMPARE_FAILED || worst == RP_COMPARE_PASSED)
+            worst = one;
+    }
+    return worst;
+}
+
 /** Returns the comparison that is worst: of several the one that asks for something to be done. */
-static const struct rp_versus_found *worst_of(const struct rp_compare_report *report)
+static size_t worst_of(const struct rp_compare_report *report)
 {
     static const int ranks[] = {[RP_COMPARE_SLOWER] = 3,
                                 [RP_COMPARE_UNDECIDED] = 2,
                                 [RP_COMPARE_FASTER] = 1,
                                 [RP_COMPARE_EQUAL] = 0};
-    const struct rp_versus_found *worst = report->list;
+    size_t worst = 0;
+    int most = -1;
 
-    for (size_t i = 1; i < report->count; i++)
-        if (ranks[report->list[i].whole.verdict] > ranks[worst->whole.verdict])
-            worst = &report->list[i];
+    for (size_t i = 0; i < report->count; i++) {
+        const int rank = ranks[report->list[i].whole.verdict] +
+                         (gates_of(report, i) == RP_COMPARE_FAILED ? 4 : 0);
+
+        if (rank > most) {
+            most = rank;
+            worst = i;
+        }
+    }
     return worst;
 }
 
@@ -70,33 +91,85 @@ static void add_path(struct rp_buf *kept, const char *path)
     rp_buf_printf(kept, "%s%s", path[0] == '-' ? "./" : "", path);
 }
 
-/** What became slower is looked at closer, what is undecided in more detail; what is faster is
- * worth being remembered. Nothing follows where there is no difference. */
+/** Adds the command that shows what the comparison leaves out, by the same margin. */
+static void put_again(const struct options *options, const char *before, const char *after,
+                      struct rp_buf *margin, const char **words)
+{
+    *words++ = "compare";
+    *words++ = "-v";
+    if (RP_IS_GIVEN(compare, &options->args, margin)) {
+        rp_buf_printf(margin, "%.15g", 100 * options->args.margin);
+        *words++ = "--margin";
+        *words++ = rp_buf_text(margin);
+    }
+    *words++ = before;
+    *words = after;
+}
+
+/** Says whether counts timing left it open: then no other look at these results decides it. */
+static bool needs_detail(const struct rp_versus_time *t)
+{
+    return t->verdict == RP_COMPARE_UNDECIDED && t->basis == RP_COMPARE_MODELLED;
+}
+
+/** Adds the command that makes the result again in more detail. */
+static void put_detailed(const struct rp_versus_side *side, const char **words)
+{
+    static const char *const profile[] = {"profile", "--device", "software", "--timing",
+                                          "detailed"};
+
+    memcpy(words, profile, sizeof profile);
+    words += sizeof profile / sizeof *profile;
+    if (side->command_words[0][0] == '-')
+        *words++ = "--";
+    for (size_t i = 0; side->command_words[i]; i++)
+        *words++ = side->command_words[i];
+}
+
+static size_t word_count(char *const *words)
+{
+    size_t count = 0;
+
+    while (words && words[count])
+        count++;
+    return count;
+}
+
+/** What became slower, or does not pass a gate, is looked at closer, what is undecided in more
+ * detail; what is faster is worth being remembered. Nothing follows where there is no difference,
+ * or nothing helps. */
 static void put_next(const struct options *options, const struct rp_compare_report *report,
                      struct rp_buf *text)
 {
     const struct rp_page page = rp_page_of_words(text, rp_cli_style());
-    const struct rp_versus_found *c = worst_of(report);
+    const size_t at = worst_of(report);
+    const struct rp_versus_found *c = &report->list[at];
     const enum rp_versus_verdict verdict = c->whole.verdict;
-    rp_autobuf before = {0}, after = {0};
-    const char *words[6] = {"rocm-perf"};
+    const enum rp_versus_passed gates = gates_of(report, at);
+    const size_t command_words = word_count(c->after->command_words);
+    rp_autobuf before = {0}, after = {0}, margin = {0};
+    rp_autofree const char **words = rp_alloc_zero(command_words + 8, sizeof *words);
 
-    if (c->after->told.is || verdict == RP_COMPARE_EQUAL)
+    if (c->after->told.is)
         return;
     add_path(&before, c->before->path);
     add_path(&after, c->after->path);
+    words[0] = "rocm-perf";
     words[2] = rp_buf_text(&after);
-    if (verdict == RP_COMPARE_SLOWER && rp_path_is_dir(c->after->path)) {
+    if ((verdict == RP_COMPARE_SLOWER || gates == RP_COMPARE_FAILED) &&
+        rp_path_is_dir(c->after->path)) {
         words[1] = "analyze";
-    } else if (verdict == RP_COMPARE_FASTER && !c->after->incomplete) {
+    } else if (verdict == RP_COMPARE_EQUAL) {
+        return;
+    } else if (verdict == RP_COMPARE_FASTER && gates == RP_COMPARE_PASSED &&
+               !c->after->incomplete) {
         words[1] = "history";
         words[2] = "add";
         words[3] = rp_buf_text(&after);
-    } else if (!options->args.verbose) {
-        words[1] = "compare";
-        words[2] = "-v";
-        words[3] = rp_buf_text(&before);
-        words[4] = rp_buf_text(&after);
+    } else if (needs_detail(&c->whole) && command_words) {
+        put_detailed(c->after, words + 1);
+    } else if (!needs_detail(&c->whole) && verdict != RP_COMPARE_FASTER && !options->args.verbose) {
+        put_again(options, rp_buf_text(&before), rp_buf_text(&after), &margin, words + 1);
     } else {
         return;
     }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/compare.h"
 #include "analyze/profile.h"
 #include "arch/arch.h"
 #include "base/alloc.h"
@@ -430,19 +431,13 @@ static void read_needs(const json_t *row, struct rp_kernel_facts *kernel)
     kernel->geometry_count = (size_t)json_integer_value(json_object_get(row, "geometries"));
 }
 
-/** Bounds of a sum are known where all launches in it have them. */
 static void read_between(const json_t *owner, struct rp_quantity launches, double ret_ns[2])
 {
-    const json_t *bounds = json_object_get(owner, "bounds");
-    const struct rp_quantity calls = number(bounds, "calls"),
-                             shortest = number(bounds, "shortest_ms"),
-                             longest = number(bounds, "longest_ms");
+    double ms[2] = {0, 0};
 
-    if (!calls.known || !launches.known || calls.value != launches.value || !shortest.known ||
-        !longest.known)
-        return;
-    ret_ns[0] = shortest.value * 1e6;
-    ret_ns[1] = longest.value * 1e6;
+    rp_versus_bounds_read(owner, launches, ms);
+    ret_ns[0] = ms[0] * 1e6;
+    ret_ns[1] = ms[1] * 1e6;
 }
 
 static void read_row(const json_t *profile, const json_t *row, struct rp_kernel_facts *kernel)

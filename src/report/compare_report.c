@@ -224,7 +224,7 @@ void rp_versus_change_text(struct rp_buf *buf, const struct rp_versus_time *t)
         rp_buf_printf(buf, " (%s)", rp_speed_range(1 / t->high, 1 / t->low).text);
     else if (t->bounded)
         rp_buf_puts(buf, " (exact)");
-    else if (!decided && !isnan(t->ratio))
+    else if (!decided && !isnan(t->ratio) && t->basis != RP_COMPARE_MODELLED)
         rp_buf_printf(buf, " (measured %s)", rp_speed_change(1 / t->ratio).text);
 }
 

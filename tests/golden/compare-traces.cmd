@@ -23,7 +23,7 @@ def again(out, number, start, slower="1", command="./vadd 100", pid=None, ppid="
     db.execute(f"update rocpd_kernel_dispatch{end} set {moved('start')}, {moved('end')}")
     db.execute(f"update rocpd_kernel_dispatch{end} set end = start + cast((end - start) * ? as integer)", (float(slower),))
     if software:
-        for tag, value in (("rocm_perf_device", "software"), ("rocm_perf_timing", "fast"), ("rocm_perf_timing_version", "2")):
+        for tag, value in (("rocm_perf_device", "software"), ("rocm_perf_timing", "detailed"), ("rocm_perf_timing_version", "2")):
             db.execute(f"insert into rocpd_metadata{end}(tag, value) values (?, ?)", (tag, value))
     db.close()
 

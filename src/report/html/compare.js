@@ -122,7 +122,7 @@ function comparisonSection(doc, comparison, number) {
     el('p', { className: 'first-finding ' + t.verdict }, verdictMark(t), ' ', comparedSentence(comparison, doc.baseline)),
     wrong ? el('p', {}, 'The output after is other than the output before, so the times say nothing.') : null,
     comparedBars(comparison),
-    el('div', {}, el('p', { className: 'dim' }, t.basis === 'modelled' ? 'Modelled times are the same in every run, so the ratio is exact.' : `${intervalText(t) ? `after / before: ${intervalText(t)}, ` : ''}${whole(t.before_runs)} runs before, ${whole(t.after_runs)} after; ratios within ${percent(doc.rule.margin)} of 1 are equal.`)),
+    el('div', {}, el('p', { className: 'dim' }, t.basis === 'modelled' ? (!known(t.low) ? 'Times of counts timing without bounds tell nothing apart.' : t.low < t.high ? `Modelled times lie between two bounds; after / before: ${intervalText(t)}.` : 'Modelled times are the same in every run, so the ratio is exact.') : `${intervalText(t) ? `after / before: ${intervalText(t)}, ` : ''}${whole(t.before_runs)} runs before, ${whole(t.after_runs)} after; ratios within ${percent(doc.rule.margin)} of 1 are equal.`)),
     moved.length ? el('ul', { className: 'found' }, ...moved) : null,
     gates ? scrolled(gateTable(comparison)) : null,
     comparison.kernels.length ? scrolled(comparedTable(comparison, reach)) : el('p', {}, 'No kernel ran in either result.'),

@@ -6,6 +6,7 @@
  *
  * test_compare curve, test_compare many: the tables of docs/how-it-decides.md
  */
+#include <jansson.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -497,7 +498,7 @@ static void modelled_times_are_exact(void **state)
 
     (void)state;
     before.software = after.software = true;
-    before.timing_model = after.timing_model = (char *)"counts";
+    before.timing_model = after.timing_model = (char *)"detailed";
     assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
     assert_int_equal(c.whole.basis, RP_COMPARE_MODELLED);
     assert_int_equal(c.whole.verdict, RP_COMPARE_SLOWER);
@@ -518,8 +519,7 @@ static void times_from_counts_decide_by_their_bounds(void **state)
     } cases[] = {{0.5, 2, RP_COMPARE_UNDECIDED},
                  {1.9, 8, RP_COMPARE_UNDECIDED},
                  {2.1, 8, RP_COMPARE_SLOWER},
-                 {0.1, 0.45, RP_COMPARE_FASTER},
-                 {0, 0, RP_COMPARE_UNDECIDED}}; /* a result of before bounds: its time is both */
+                 {0.1, 0.45, RP_COMPARE_FASTER}};
     double a[] = {1}, b[] = {1.02};
 
     (void)state;
@@ -540,6 +540,79 @@ static void times_from_counts_decide_by_their_bounds(void **state)
         if (cases[i].verdict == RP_COMPARE_UNDECIDED)
             assert_string_equal(c.whole.reason, "intervals overlap: use --timing detailed");
         rp_versus_found_free(&c);
+    }
+}
+
+/* The formula of counts timing decides nothing; of results without bounds, as those of before there
+ * were any, it shows at most that both sides executed the same. */
+static void times_from_counts_without_bounds_are_undecided(void **state)
+{
+    static const struct {
+        double after;
+        bool bounded[2];
+        const char *model;
+        enum rp_versus_verdict verdict;
+    } cases[] = {{20, {false, false}, "counts", RP_COMPARE_UNDECIDED},
+                 {20, {true, false}, "counts", RP_COMPARE_UNDECIDED},
+                 {20, {false, true}, "counts", RP_COMPARE_UNDECIDED},
+                 {1, {false, true}, "counts", RP_COMPARE_UNDECIDED},
+                 {1.001, {false, false}, "counts", RP_COMPARE_UNDECIDED},
+                 {1, {false, false}, "counts", RP_COMPARE_EQUAL},
+                 {20, {false, false}, "detailed", RP_COMPARE_SLOWER}};
+    double a[] = {1}, b[1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_versus_kernel k[] = {kernel_of("a", a, 1)}, l[] = {kernel_of("a", b, 1)};
+        struct rp_versus_side before = side_of(a, 1, k, 1), after = side_of(b, 1, l, 1);
+        struct rp_versus_found c;
+
+        b[0] = cases[i].after;
+        before.software = after.software = true;
+        before.timing_model = after.timing_model = (char *)cases[i].model;
+        before.runs.shortest_ms = k[0].runs.shortest_ms = cases[i].bounded[0];
+        before.runs.longest_ms = k[0].runs.longest_ms = cases[i].bounded[0] * 2;
+        after.runs.shortest_ms = l[0].runs.shortest_ms = cases[i].bounded[1];
+        after.runs.longest_ms = l[0].runs.longest_ms = cases[i].bounded[1] * 2;
+        assert_int_equal(rp_versus(&before, &after, &test_rule, &c, NULL), 0);
+        assert_int_equal(c.whole.verdict, cases[i].verdict);
+        assert_int_equal(c.kernels[0].time.verdict, cases[i].verdict);
+        assert_int_equal(c.whole.bounded, cases[i].verdict != RP_COMPARE_UNDECIDED);
+        if (cases[i].verdict == RP_COMPARE_UNDECIDED)
+            assert_string_equal(c.whole.reason,
+                                "bounds unknown: profile again, or use --timing detailed");
+        rp_versus_found_free(&c);
+    }
+}
+
+/* A bound of less than nothing, or above the other, is none, and so is that of other launches. */
+static void bounds_that_are_none_are_not_read(void **state)
+{
+    static const struct {
+        const char *json;
+        bool known;
+    } cases[] = {
+        {"{\"bounds\": {\"calls\": 3, \"shortest_ms\": 1, \"longest_ms\": 2}}", true},
+        {"{\"bounds\": {\"calls\": 2, \"shortest_ms\": 1, \"longest_ms\": 2}}", false},
+        {"{\"bounds\": {\"shortest_ms\": 1, \"longest_ms\": 2}}", false},
+        {"{\"bounds\": {\"calls\": 3, \"shortest_ms\": -1, \"longest_ms\": 2}}", false},
+        {"{\"bounds\": {\"calls\": 3, \"shortest_ms\": 3, \"longest_ms\": 2}}", false},
+        {"{\"bounds\": {\"calls\": 3, \"shortest_ms\": 1}}", false},
+        {"{}", false},
+    };
+    static const struct rp_quantity three = {.known = true, .value = 3};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *owner = json_loads(cases[i].json, 0, NULL);
+        double ms[2] = {0, 0};
+
+        assert_non_null(owner);
+        rp_versus_bounds_read(owner, three, ms);
+        assert_true(cases[i].known ? ms[0] == 1 && ms[1] == 2 : ms[0] == 0 && ms[1] == 0);
+        rp_versus_bounds_read(owner, (struct rp_quantity){.value = 3}, ms);
+        assert_true(ms[1] == (cases[i].known ? 2 : 0));
+        json_decref(owner);
     }
 }
 
@@ -829,7 +902,7 @@ static void failed_launches_are_not_fast(void **state)
         struct rp_versus_found c;
 
         before.software = after.software = true;
-        before.timing_model = after.timing_model = (char *)"counts";
+        before.timing_model = after.timing_model = (char *)"detailed";
         assert_int_equal(versus_side_add_launches(&before, rows[i].before, NULL), 0);
         assert_int_equal(versus_side_add_launches(&after, rows[i].after, NULL), 0);
         assert_int_equal(rp_versus(&before, &after, &exact, &c, NULL), 0);
@@ -1100,6 +1173,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(incomplete_results_decide_nothing),
         cmocka_unit_test(modelled_times_are_exact),
         cmocka_unit_test(times_from_counts_decide_by_their_bounds),
+        cmocka_unit_test(times_from_counts_without_bounds_are_undecided),
+        cmocka_unit_test(bounds_that_are_none_are_not_read),
         cmocka_unit_test(the_old_name_of_a_model_is_read),
         cmocka_unit_test(clocks_have_ticks),
         cmocka_unit_test(what_does_not_compare_is_refused),

@@ -32,6 +32,7 @@ static const char profile[] =
     "   \"occupancy\": {\"theoretical\": 0.5, \"waves\": 16, \"waves_per_simd\": 4,"
     "                   \"max_waves_per_simd\": 8, \"limiter\": \"lds\"}},"
     "  {\"name\": \"bare\", \"symbol\": \"bare\", \"gpu\": 0, \"calls\": 1, \"total_ms\": null,"
+    "   \"timed_calls\": 1, \"bounds\": {\"calls\": 1, \"shortest_ms\": 9, \"longest_ms\": 8},"
     "   \"resources\": null, \"occupancy\": {\"theoretical\": null}}]}";
 
 static const char analysis[] =
@@ -102,6 +103,7 @@ static void joins_all_four_files(void **state)
     is(facts.runtime_ms, 3.5);
     assert_true(facts.between_ns[0] == 1e6 && facts.between_ns[1] == 9e6);
     assert_true(facts.kernels[0].between_ns[1] == 0); /* those of one launch are not known */
+    assert_true(facts.kernels[1].between_ns[1] == 0); /* the least is above the greatest */
     k = &facts.kernels[0];
     assert_string_equal(k->symbol, "_Z1ki");
     assert_string_equal(k->arch, "gfx942");
