@@ -242,6 +242,7 @@ void rp_series_list_free(struct rp_series_list *list)
         free(list->list[i].changes);
     }
     free(list->list);
+    free(list->groups);
     *list = (struct rp_series_list){0};
 }
 
@@ -366,23 +367,57 @@ static bool make_room(struct growing *growing)
     return true;
 }
 
+/** Returns the group of a result; the number of groups: there is none yet. */
+static size_t group_of(const struct rp_series_list *list, const struct rp_history_result *r)
+{
+    /* Results of one program mostly follow each other. */
+    for (size_t i = list->group_count; i-- > 0;) {
+        const struct rp_history_result *of = list->groups[i].newest;
+
+        if (is_same(of->program, r->program) && is_same(of->device, r->device) &&
+            is_same(of->config, r->config))
+            return i;
+    }
+    return list->group_count;
+}
+
+/* @return false: memory has ended */
+static bool find_group(struct rp_series_list *list, const struct rp_history_result *r, size_t *ret)
+{
+    struct rp_series_group *grown;
+
+    *ret = group_of(list, r);
+    if (*ret < list->group_count)
+        return true;
+    grown = reallocarray(list->groups, list->group_count + 1, sizeof *grown);
+    if (!grown)
+        return false;
+    list->groups = grown;
+    list->groups[list->group_count++] = (struct rp_series_group){.first = r, .newest = r};
+    return true;
+}
+
 static struct rp_series *series_for(struct growing *growing, const struct rp_history_result *r,
                                     const struct rp_history_times *times)
 {
     struct rp_series *series;
     uint32_t *slot;
+    size_t group;
 
     if (!make_room(growing))
         return NULL;
     slot = slot_of(growing, r, times->kernel);
     if (*slot)
         return &growing->list.list[*slot - 1];
+    if (!find_group(&growing->list, r, &group))
+        return NULL;
     series = &growing->list.list[growing->list.count++];
     *slot = (uint32_t)growing->list.count;
     *series = (struct rp_series){.kernel = times->kernel,
                                  .program = r->program,
                                  .device = r->device,
                                  .config = r->config,
+                                 .group = group,
                                  .newest = r,
                                  .software = r->software,
                                  .runtime_internal = times->runtime_internal};
@@ -445,6 +480,75 @@ static int add_point(struct growing *growing, const struct rp_history_result *r,
     return rc;
 }
 
+/* --- models of time ------------------------------------------------------------------------ */
+
+/* Returns how much of a software device's name comes before its model of time. */
+static size_t before_model(const struct rp_history_result *r)
+{
+    const char *comma = r->software ? strrchr(r->device, ',') : NULL;
+
+    return comma ? (size_t)(comma - r->device) : 0;
+}
+
+/* Says whether times are of counts timing, also under the name that it had. */
+static bool is_of_counts(const struct rp_history_result *r)
+{
+    static const char *const names[] = {", counts timing ", ", " RP_TIMING_COUNTS_WAS " timing "};
+    const size_t at = before_model(r);
+
+    for (size_t i = 0; at && i < sizeof names / sizeof *names; i++)
+        if (strncmp(r->device + at, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Says whether a group had ended when another model of the same device began. Results lie in the
+ * order of time. Bounds do not take the place of times, because a regression would no longer be
+ * told for one profile with counts timing. */
+static bool took_place(const struct rp_series_group *later, const struct rp_series_group *earlier)
+{
+    const struct rp_history_result *a = earlier->newest, *b = later->first;
+    const size_t length = before_model(a);
+
+    return a < b && length && (earlier->bounds || !later->bounds) &&
+           is_same(a->program, b->program) && is_same(a->config, b->config) &&
+           length == before_model(b) && strncmp(a->device, b->device, length) == 0;
+}
+
+/* Finds of each group what took its place, and the latest whose place it took. */
+static void find_replaced(struct rp_series_list *list)
+{
+    for (size_t i = 0; i < list->group_count; i++)
+        list->groups[i].bounds = is_of_counts(list->groups[i].first);
+    for (size_t i = 0; i < list->group_count; i++) {
+        struct rp_series_group *later = &list->groups[i];
+        const struct rp_history_result *before = NULL;
+
+        for (size_t j = 0; j < list->group_count; j++) {
+            struct rp_series_group *earlier = &list->groups[j];
+
+            if (!took_place(later, earlier))
+                continue;
+            earlier->replaced = true;
+            before = !before || before < earlier->newest ? earlier->newest : before;
+        }
+        if (before)
+            later->model_before = before->device + before_model(before) + strlen(", ");
+    }
+}
+
+static void put_groups(struct rp_series_list *list)
+{
+    find_replaced(list);
+    for (size_t i = 0; i < list->count; i++) {
+        struct rp_series *s = &list->list[i];
+
+        s->newest = list->groups[s->group].newest;
+        s->bounds = list->groups[s->group].bounds;
+        s->replaced = list->groups[s->group].replaced;
+    }
+}
+
 int rp_series_of(const struct rp_history *history, const struct rp_series_filter *filter,
                  struct rp_series_list *ret, struct rp_err *err)
 {
@@ -453,6 +557,7 @@ int rp_series_of(const struct rp_history *history, const struct rp_series_filter
 
     for (size_t i = 0; i < history->count; i++) {
         const struct rp_history_result *r = &history->results[i];
+        size_t group;
 
         if (!r->complete || !rp_history_result_matches(r, filter))
             continue;
@@ -462,10 +567,11 @@ int rp_series_of(const struct rp_history *history, const struct rp_series_filter
                 rc = add_point(&growing, r, &r->times[j], err);
         if (rc < 0)
             return rc;
-        for (size_t j = 0; j < growing.list.count; j++)
-            if (is_of(&growing.list.list[j], r))
-                growing.list.list[j].newest = r;
+        group = group_of(&growing.list, r);
+        if (group < growing.list.group_count)
+            growing.list.groups[group].newest = r;
     }
+    put_groups(&growing.list);
     *ret = growing.list;
     growing.list = (struct rp_series_list){0};
     return 0;
@@ -473,13 +579,13 @@ int rp_series_of(const struct rp_history *history, const struct rp_series_filter
 
 /* --- judging ------------------------------------------------------------------------------- */
 
-/* A series is exact if its times are modelled and most of its results are the same in each run; a
- * few others do not matter. */
+/* A series is exact if its times are modelled, but no bounds, and most of its results are the same
+ * in each run; a few others do not matter. */
 static void find_exact(struct rp_series *s)
 {
     for (size_t i = 0; i < s->point_count; i++)
         s->inexact += !s->points[i].exact;
-    s->exact = s->software && 2 * s->inexact <= s->point_count;
+    s->exact = s->software && !s->bounds && 2 * s->inexact <= s->point_count;
     if (!s->exact)
         s->inexact = 0;
 }
@@ -590,8 +696,10 @@ static enum rp_series_state state_of(struct rp_series *s, double alpha,
     const size_t since = s->point_count - (last ? last->at : 0);
     bool is_new;
 
-    if (s->points[s->point_count - 1].result != s->newest)
+    if (s->replaced || s->points[s->point_count - 1].result != s->newest)
         return RP_SERIES_ENDED;
+    if (s->bounds)
+        return RP_SERIES_UNDECIDED;
     is_new =
         last && (last->found + 1 == s->point_count || sessions_from(s, last->at) <= rule->recent);
     s->taken_back = is_new && !s->exact && seems_taken_back(s, last);
@@ -638,7 +746,7 @@ int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *ru
             return rp_out_of_memory(err);
         if (s->exact)
             judge_exact(s, rule->exact);
-        else
+        else if (!s->bounds)
             judge_measured(s, alpha, rule->margin);
         s->state = state_of(s, alpha, rule);
     }

@@ -69,10 +69,19 @@ enum rp_series_state {
     RP_SERIES_STEADY, /**< the newest results are within the margin of those before */
     RP_SERIES_SLOWER, /**< newly: a regression */
     RP_SERIES_FASTER,
-    RP_SERIES_UNDECIDED, /**< too few results, or they differ too much to tell */
-    RP_SERIES_ENDED,     /**< not in the newest result */
+    RP_SERIES_UNDECIDED, /**< too few results, they differ too much to tell, or are bounds */
+    RP_SERIES_ENDED,     /**< not in the newest result, or replaced */
 };
 extern const char *const rp_series_state_names[];
+
+/** These are the results of one program, device and configuration. */
+struct rp_series_group {
+    const struct rp_history_result *first, *newest; /**< in the order of time */
+    bool bounds;   /**< its times are of counts timing: bounds, on which no verdict is given */
+    bool replaced; /**< times of another model took its place: it is not judged any more */
+    /** This is the model whose place it took, as "detailed timing 1"; NULL: none. */
+    const char *model_before;
+};
 
 /** This is the series of one kernel, device, program and configuration. It refers to the history.
  */
@@ -80,6 +89,8 @@ struct rp_series {
     const char *kernel; /**< NULL: all kernels */
     const char *program, *device, *config;
     bool software, runtime_internal;
+    size_t group;                           /**< in the list */
+    bool bounds, replaced;                  /**< as of its group */
     const struct rp_history_result *newest; /**< of that kind; it may be without this kernel */
     struct rp_history_point *points;
     size_t point_count;
@@ -87,7 +98,8 @@ struct rp_series {
     size_t change_count;
     enum rp_series_state state;
     size_t missing;  /**< of undecided: so many results more are needed at least; 0: enough */
-    bool exact;      /**< judged as modelled times: of most results all runs are the same */
+    bool exact;      /**< judged as modelled times: of most results all runs are the same, and
+                        their times are no bounds */
     size_t inexact;  /**< of such a series: results of which they are not */
     bool taken_back; /**< the newest results are near to those before the last change */
     struct rp_change_newest newest_is; /**< of measured times, where no change is new */
@@ -96,6 +108,8 @@ struct rp_series {
 struct rp_series_list {
     struct rp_series *list;
     size_t count;
+    struct rp_series_group *groups;
+    size_t group_count;
 };
 void rp_series_list_free(struct rp_series_list *list);
 

@@ -549,6 +549,7 @@ static int put_series(const struct history_request *request, const struct rp_his
                       bool *ret_fails, struct rp_buf *text, struct rp_err *err)
 {
     rp_cleanup(rp_series_list_free) struct rp_series_list list = {0};
+    const struct rp_history_result *since = NULL;
     int rc = rp_series_of(history, &request->filter, &list, err);
 
     if (rc == 0)
@@ -567,9 +568,9 @@ static int put_series(const struct history_request *request, const struct rp_his
         return rp_report_changes_svg(&list, text, err);
     if (request->args->json)
         return rp_report_changes_json(&list, &request->rule, text, err);
-    rc = rp_report_changes_term(&list, rp_cli_style_of(request->args->verbose), text, err);
+    rc = rp_report_changes_term(&list, rp_cli_style_of(request->args->verbose), text, &since, err);
     if (rc == 0)
-        put_next(request, rp_report_slower_since(&list), text);
+        put_next(request, since, text);
     return rc;
 }
 

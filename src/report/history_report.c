@@ -196,6 +196,7 @@ static void add_newest(struct rp_json_writer *json, const struct rp_change_newes
 static void add_series(struct rp_json_writer *json, const struct rp_series *s)
 {
     rp_json_add_object(json, NULL);
+    rp_json_add_bool(json, "bounds", s->bounds);
     rp_json_add_array(json, "changes");
     for (size_t i = 0; i < s->change_count; i++)
         add_change(json, s, &s->changes[i]);
@@ -216,6 +217,7 @@ static void add_series(struct rp_json_writer *json, const struct rp_series *s)
     }
     rp_json_end(json);
     rp_json_add_text(json, "program", s->program);
+    rp_json_add_bool(json, "replaced", s->replaced);
     rp_json_add_bool(json, "runtime_internal", s->runtime_internal);
     rp_json_add_bool(json, "software", s->software);
     rp_json_add_text(json, "state", rp_series_state_names[s->state]);
@@ -393,12 +395,6 @@ static enum rp_ink ink_of(enum rp_series_state state)
     return inks[state];
 }
 
-static bool is_group(const struct rp_series *a, const struct rp_series *b)
-{
-    return strcmp(a->program, b->program) == 0 && strcmp(a->device, b->device) == 0 &&
-           strcmp(a->config, b->config) == 0;
-}
-
 static void put_group(const struct rp_page *page, const struct rp_series *s)
 {
     rp_autobuf text = {0};
@@ -478,115 +474,79 @@ static void history_term_put_series(const struct rp_page *page, const struct rp_
         rp_page_line(page, RP_INK_YELLOW, 12,
                      "the runs of %zu modelled result%s differ: no change begins with one",
                      s->inexact, rp_plural(s->inexact));
-    if (s->state == RP_SERIES_UNDECIDED)
+    /* Of bounds the line of their group says why. */
+    if (s->state == RP_SERIES_UNDECIDED && !s->bounds)
         put_undecided(page, s);
 }
 
-/* Returns how much of a software device's name comes before its model of time. */
-static size_t before_model(const struct rp_series *s)
-{
-    const char *comma = s->software ? strrchr(s->device, ',') : NULL;
-
-    return comma ? (size_t)(comma - s->device) : 0;
-}
-
-/* Returns the latest series of the same program on the same software device whose times are of
- * another model, and which had ended when this one began; NULL: there is none. */
-static const struct rp_series *other_model(const struct rp_series_list *list,
-                                           const struct rp_series *of)
-{
-    const struct rp_series *found = NULL;
-
-    for (size_t i = 0; i < list->count; i++) {
-        const struct rp_series *s = &list->list[i];
-        const size_t length = before_model(s);
-
-        if (length && length == before_model(of) && !strncmp(s->device, of->device, length) &&
-            strcmp(s->device, of->device) && !strcmp(s->program, of->program) &&
-            !strcmp(s->config, of->config) && s->newest->id < of->points[0].result->id &&
-            (!found || found->newest->id < s->newest->id))
-            found = s;
-    }
-    return found;
-}
-
-/** Says whether times of another model took the place of this series. */
-static bool is_replaced(const struct rp_series_list *list, const struct rp_series *s)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        const struct rp_series *before = other_model(list, &list->list[i]);
-
-        if (before && is_group(before, s))
-            return true;
-    }
-    return false;
-}
-
-/** Says whether some series of that group has become slower. */
-static bool is_slower_group(const struct rp_series_list *list, const struct rp_series *of)
-{
-    bool slower = false;
-
-    for (size_t i = 0; i < list->count; i++)
-        slower |= list->list[i].state == RP_SERIES_SLOWER && is_group(&list->list[i], of);
-    return slower;
-}
-
-/* Results of another model of time do not compare: nothing is known of a change until there are
- * enough of the new one. What the old ones were at their end is no news, but it still decides the
- * exit status. */
-static void put_model_change(const struct rp_page *page, const struct rp_series_list *list,
+/* Says where the times of another model begin, that those before are not judged any more, and until
+ * there are enough of the new ones how many there are.
+ * @param s its first series */
+static void put_model_change(const struct rp_page *page, const struct rp_series_group *group,
                              const struct rp_series *s)
 {
-    const struct rp_series *before = other_model(list, s);
-    const struct rp_history_result *first = s->points[0].result;
     const size_t needed = s->exact ? 2 : RP_CHANGE_LEAST;
-    rp_autobuf commit = {0};
+    rp_autobuf text = {0};
 
-    if (!before)
-        return;
-    put_commit(&commit, first->commit);
-    rp_page_words(
-        page, RP_INK_YELLOW, 2, 2,
-        "the model of time changed with result %" PRId64
-        ", commit %s (before:%s): %zu of the %zu results of the new series that a verdict "
-        "needs%s",
-        first->id, rp_buf_text(&commit), before->device + before_model(before) + 1,
-        s->point_count < needed ? s->point_count : needed, needed,
-        is_slower_group(list, before)
-            ? "; the old series was slower at its end, which fails this check until its results "
-              "are removed"
-            : "");
-    page->out->failed |= commit.failed;
+    rp_buf_printf(&text, "the model of time changed with result %" PRId64 ", commit ",
+                  group->first->id);
+    put_commit(&text, group->first->commit);
+    rp_buf_printf(&text, ": results of the model before (%s) are not judged any more",
+                  group->model_before);
+    if (!group->bounds && s->point_count < needed)
+        rp_buf_printf(&text, "; %zu of the %zu results of the new one that a verdict needs",
+                      s->point_count, needed);
+    rp_page_words(page, RP_INK_YELLOW, 2, 2, "%s", rp_buf_text(&text));
+    page->out->failed |= text.failed;
 }
 
-/* @param first of a program on a device
- * @param names of all series */
-static void put_group_series(const struct rp_page *page, const struct rp_series_list *list,
-                             char *const *names, size_t first)
+/** @param s its first series */
+static void put_group_notes(const struct rp_page *page, const struct rp_series_group *group,
+                            const struct rp_series *s)
 {
+    if (group->replaced)
+        rp_page_words(page, RP_INK_DIM, 2, 2,
+                      "an old series: times of another model took its place, and it is not judged "
+                      "any more");
+    if (group->model_before)
+        put_model_change(page, group, s);
+    if (group->bounds && !group->replaced)
+        rp_page_words(page, RP_INK_YELLOW, 2, 2,
+                      "times of counts timing are bounds, on which no verdict is given: add "
+                      "results of `profile --timing detailed`");
+}
+
+/* @param names of all series */
+static void put_group_series(const struct rp_page *page, const struct rp_series_list *list,
+                             char *const *names, size_t group)
+{
+    const struct rp_series *first = NULL;
     struct rp_unit_span span = {0};
     struct rp_unit unit;
 
-    for (size_t i = first; i < list->count; i++)
-        if (is_group(&list->list[first], &list->list[i]))
-            rp_unit_span_add(&span, newest_ns(&list->list[i]));
+    for (size_t i = list->count; i-- > 0;)
+        if (list->list[i].group == group) {
+            first = &list->list[i];
+            rp_unit_span_add(&span, newest_ns(first));
+        }
+    if (!first)
+        return;
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
-    put_group(page, &list->list[first]);
-    if (is_replaced(list, &list->list[first]))
-        rp_page_text(page, RP_INK_DIM, 2, "an old series: times of another model took its place");
-    put_model_change(page, list, &list->list[first]);
-    for (size_t i = first; i < list->count; i++)
-        if (is_group(&list->list[first], &list->list[i]))
+    put_group(page, first);
+    put_group_notes(page, &list->groups[group], first);
+    for (size_t i = 0; i < list->count; i++)
+        if (list->list[i].group == group)
             history_term_put_series(page, &list->list[i], names[i], unit);
 }
 
 /* --- the verdict --------------------------------------------------------------------------- */
 
-/** Counts series of each state that are not replaced, and finds of each state one to be named: of
- * those that changed the one that changed most. */
+/** Counts series of each state, and finds of each state one to be named: of those that changed the
+ * one that changed most. */
 struct states {
-    size_t counts[RP_SERIES_ENDED + 1], all;
+    size_t counts[RP_SERIES_ENDED + 1];
+    size_t all;    /**< that have not ended */
+    size_t bounds; /**< of the undecided: those that more results do not decide */
     size_t named[RP_SERIES_ENDED + 1];
     double changed[RP_SERIES_ENDED + 1];
 };
@@ -600,13 +560,12 @@ static struct states count_states(const struct rp_series_list *list)
         const double changed =
             s->change_count ? fabs(log(s->changes[s->change_count - 1].ratio)) : 0;
 
-        if (is_replaced(list, s))
-            continue;
         if (!states.counts[s->state]++ || changed > states.changed[s->state]) {
             states.named[s->state] = i;
             states.changed[s->state] = changed;
         }
         states.all += s->state != RP_SERIES_ENDED;
+        states.bounds += s->state == RP_SERIES_UNDECIDED && s->bounds;
     }
     return states;
 }
@@ -628,37 +587,52 @@ static void put_changed(const struct rp_series *s, const char *name, struct rp_b
     put_commit(to, s->points[change->at].result->commit);
 }
 
-static void put_states(const struct rp_series_list *list, char *const *names, struct rp_buf *to)
+/** Appends "Undecided: 2 of 5 series need more results, 1 detailed timing". */
+static void put_all_undecided(const struct states *states, struct rp_buf *to)
 {
-    const struct states states = count_states(list);
-    const size_t undecided = states.counts[RP_SERIES_UNDECIDED];
-    const enum rp_series_state state =
-        states.counts[RP_SERIES_SLOWER] ? RP_SERIES_SLOWER : RP_SERIES_FASTER;
+    const size_t few = states->counts[RP_SERIES_UNDECIDED] - states->bounds;
 
-    if (states.counts[state]) {
-        put_changed(&list->list[states.named[state]], names[states.named[state]], to);
-        if (states.all > 1)
-            rp_buf_printf(to, "; %zu of %zu series %s %s", states.counts[state], states.all,
-                          states.counts[state] == 1 ? "is" : "are", rp_series_state_names[state]);
+    rp_buf_puts(to, "Undecided: ");
+    if (few)
+        rp_buf_printf(to, "%zu of %zu series need%s more results", few, states->all,
+                      few == 1 ? "s" : "");
+    if (few && states->bounds)
+        rp_buf_printf(to, ", %zu detailed timing", states->bounds);
+    else if (states->bounds)
+        rp_buf_printf(to, "%zu of %zu series need%s detailed timing", states->bounds, states->all,
+                      states->bounds == 1 ? "s" : "");
+}
+
+static void put_states(const struct rp_series_list *list, const struct states *states,
+                       char *const *names, struct rp_buf *to)
+{
+    const size_t undecided = states->counts[RP_SERIES_UNDECIDED];
+    const enum rp_series_state state =
+        states->counts[RP_SERIES_SLOWER] ? RP_SERIES_SLOWER : RP_SERIES_FASTER;
+
+    if (states->counts[state]) {
+        put_changed(&list->list[states->named[state]], names[states->named[state]], to);
+        if (states->all > 1)
+            rp_buf_printf(to, "; %zu of %zu series %s %s", states->counts[state], states->all,
+                          states->counts[state] == 1 ? "is" : "are", rp_series_state_names[state]);
         if (undecided)
             rp_buf_printf(to, ", %zu undecided", undecided);
     } else if (undecided) {
-        rp_buf_printf(to, "Undecided: %zu of %zu series need%s more results", undecided, states.all,
-                      undecided == 1 ? "s" : "");
+        put_all_undecided(states, to);
     } else {
-        rp_buf_printf(to, "No difference: %zu series %s steady", states.all,
-                      states.all == 1 ? "is" : "are");
+        rp_buf_printf(to, "No difference: %zu series %s steady", states->all,
+                      states->all == 1 ? "is" : "are");
     }
     rp_buf_puts(to, ".");
 }
 
 static void put_verdict(const struct rp_page *page, const struct rp_series_list *list,
-                        char *const *names)
+                        const struct states *states, char *const *names)
 {
     rp_autobuf text = {0}, capital = {0};
     const char *said;
 
-    put_states(list, names, &text);
+    put_states(list, states, names, &text);
     said = rp_buf_text(&text);
     rp_buf_printf(&capital, "%s%s", strncmp(said, "all ", 4) == 0 ? "All " : "",
                   said + (strncmp(said, "all ", 4) == 0 ? 4 : 0));
@@ -667,12 +641,13 @@ static void put_verdict(const struct rp_page *page, const struct rp_series_list 
     page->out->failed |= text.failed | capital.failed;
 }
 
-const struct rp_history_result *rp_report_slower_since(const struct rp_series_list *list)
+/** Returns the result since which the series is slower that became slower most; NULL: none is. */
+static const struct rp_history_result *slower_since(const struct rp_series_list *list,
+                                                    const struct states *states)
 {
-    const struct states states = count_states(list);
-    const struct rp_series *s = &list->list[states.named[RP_SERIES_SLOWER]];
+    const struct rp_series *s = &list->list[states->named[RP_SERIES_SLOWER]];
 
-    return states.counts[RP_SERIES_SLOWER] && s->change_count
+    return states->counts[RP_SERIES_SLOWER] && s->change_count
                ? s->points[s->changes[s->change_count - 1].at].result
                : NULL;
 }
@@ -690,23 +665,21 @@ static int name_series(const struct rp_page *page, const struct rp_series_list *
 }
 
 int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_style style,
-                           struct rp_buf *buf, struct rp_err *err)
+                           struct rp_buf *buf, const struct rp_history_result **ret_since,
+                           struct rp_err *err)
 {
     const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
+    const struct states states = count_states(list);
     struct rp_short_names names;
 
     if (name_series(&page, list, &names, err) < 0)
         return -(int)RP_ENVIRONMENT;
-    put_verdict(&page, list, names.at);
-    for (size_t i = 0; i < list->count; i++) {
-        bool told = !page.verbose && is_replaced(list, &list->list[i]);
-
-        for (size_t j = 0; j < i && !told; j++)
-            told = is_group(&list->list[i], &list->list[j]);
-        if (!told)
+    put_verdict(&page, list, &states, names.at);
+    for (size_t i = 0; i < list->group_count; i++)
+        if (page.verbose || !list->groups[i].replaced)
             put_group_series(&page, list, names.at, i);
-    }
     rp_short_names_free(&names);
+    *ret_since = slower_since(list, &states);
     return rp_report_end(buf, err);
 }
 

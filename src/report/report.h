@@ -245,11 +245,11 @@ int rp_report_history_csv(const struct rp_history_result *const *results, size_t
 /** Writes what is known about series that were judged. */
 int rp_report_changes_json(const struct rp_series_list *list, const struct rp_change_rule *rule,
                            struct rp_buf *buf, struct rp_err *err);
+/** @param ret_since the result since which the series is slower that became slower most; NULL: none
+ * is */
 int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_style style,
-                           struct rp_buf *buf, struct rp_err *err);
-
-/** Returns the result since which the series is slower that became slower most; NULL: none is. */
-const struct rp_history_result *rp_report_slower_since(const struct rp_series_list *list);
+                           struct rp_buf *buf, const struct rp_history_result **ret_since,
+                           struct rp_err *err);
 
 /** Draws the first 24 of them. */
 int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf,

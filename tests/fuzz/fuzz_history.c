@@ -104,6 +104,7 @@ static void print(const struct rp_history *h)
     const struct rp_change_rule rule = {.alpha = 0.01, .margin = 0.01, .recent = 5};
     const struct rp_history_result **list = calloc(h->count + 1, sizeof *list);
     struct rp_series_list series = {0};
+    const struct rp_history_result *since = NULL;
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf text = {0}, json = {0};
     json_t *parsed;
@@ -123,7 +124,7 @@ static void print(const struct rp_history *h)
     if (rp_series_of(h, &(struct rp_series_filter){0}, &series, &err) == 0) {
         must(rp_series_judge(&series, &rule, &err) == 0);
         must(rp_report_changes_svg(&series, &text, &err) == 0);
-        must(rp_report_changes_term(&series, (struct rp_term_style){0}, &text, &err) == 0);
+        must(rp_report_changes_term(&series, (struct rp_term_style){0}, &text, &since, &err) == 0);
     }
     rp_series_list_free(&series);
     free(list);

@@ -13,7 +13,7 @@ for day in 01 02 03 04 05 06 07 08 09 10 11 12 13 14; do
 done
 rocm-perf history add --commit c14 --program app --config n=64 r.json
 for day in 15 16 17; do
-    sed "s/3\.0,/3.0$((day / 17)),/; s/3\.0\$/3.0$((day / 17))/" "$data/software.json" >s.json
+    sed "s/\"fast\"/\"detailed\"/; s/3\.0,/3.0$((day / 17)),/; s/3\.0\$/3.0$((day / 17))/" "$data/software.json" >s.json
     rocm-perf history add --commit "c$day" --at "2026-11-${day}T01:30:00+01:00" s.json
 done
 rocm-perf history check --device software
