@@ -291,9 +291,28 @@ static int read_manifest(struct rp_thread_trace *trace, json_t **ret, struct rp_
     return 0;
 }
 
+/* What only the software device writes adds lines to a verdict. Without it the trace is whole. */
+static int read_extra(struct rp_thread_trace *trace, const char *name,
+                      int (*read)(const json_t *, struct rp_thread_trace *, struct rp_err *),
+                      struct rp_err *err)
+{
+    json_t *root = NULL;
+    int rc = load(trace, name, false, &root, err);
+
+    if (rc > 0)
+        rc = read(root, trace, err);
+    json_decref(root);
+    if (rc >= 0 || err->code != RP_BAD_INPUT)
+        return rc;
+    if (!rp_att_problem(trace, false, name, "%s", err->text))
+        return rp_out_of_memory(err);
+    *err = (struct rp_err)RP_ERR_INIT;
+    return 0;
+}
+
 static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
 {
-    json_t *occupancy = NULL, *clocks = NULL, *variables = NULL, *accesses = NULL;
+    json_t *occupancy = NULL, *clocks = NULL;
     const struct rp_att_kernel *kernel =
         trace->kernel < trace->kernel_count ? &trace->kernels[trace->kernel] : NULL;
     /* Decoders before version 0.1.3 do not write realtime.json. */
@@ -313,17 +332,8 @@ static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
     json_decref(clocks);
     if (rc < 0)
         return rc;
-    rc = load(trace, "variables.json", false, &variables, err);
-    if (rc > 0)
-        rc = forgive(trace, "variables.json", rp_att_read_variables(variables, trace, err), err);
-    json_decref(variables);
-    if (rc < 0)
-        return rc;
-    rc = load(trace, "accesses.json", false, &accesses, err);
-    if (rc > 0)
-        rc = forgive(trace, "accesses.json", rp_att_read_accesses(accesses, trace, err), err);
-    json_decref(accesses);
-    return rc;
+    rc = read_extra(trace, "variables.json", rp_att_read_variables, err);
+    return rc < 0 ? rc : read_extra(trace, "accesses.json", rp_att_read_accesses, err);
 }
 
 /* --- a trace ------------------------------------------------------------------------------- */

@@ -461,9 +461,12 @@ static double add_instruction(const struct rp_att_instruction *in, enum rp_wave_
 
 /* --- branches ------------------------------------------------------------------------------ */
 
-/* Code between first and end runs with the lanes that a condition leaves. */
+/* Code between first and end runs with the lanes that a condition leaves; in a loop whose head
+ * comes later than the condition, also that between again and again_end. */
 struct region {
-    size_t first, end;  /**< instructions */
+    size_t first, end; /**< instructions */
+    size_t again, again_end;
+    bool guards;        /**< the lanes do not come back: they have nothing to do */
     const char *source; /**< of the condition */
     const char *line;   /**< of that, in the user's files */
     size_t length;
@@ -507,14 +510,41 @@ static struct operand made_from(const char *isa)
     return (struct operand){.at = "", .length = 0};
 }
 
-static void take_condition(const struct rp_att_instruction *in, struct region *ret)
+/* Code that compilers have merged has line 0. Returns the chain of calls of the nearest instruction
+ * before it that is of the same place but for that line, else its own. */
+static const char *source_near(const struct rp_thread_trace *t, size_t at)
 {
-    const char *line;
-    const size_t length = rp_user_line(in->source, &line);
+    enum { NEAR = 64 };
+    const char *own = t->instructions[at].source;
+    size_t length;
+    const char *tail = next_frame(own, &length);
+
+    if (has_number(own, length) || length < 2)
+        return own;
+    for (size_t i = at; i-- > 0 && at - i <= NEAR;) {
+        const char *other = t->instructions[i].source;
+        size_t other_length;
+        const char *other_tail = next_frame(other, &other_length);
+        const char *colon = memrchr(own, ':', length);
+
+        if (t->instructions[i].kernel != t->instructions[at].kernel ||
+            !has_number(other, other_length) || !colon ||
+            strncmp(own, other, (size_t)(colon - own) + 1) != 0)
+            continue;
+        if (tail && other_tail ? strcmp(tail, other_tail) == 0 : tail == other_tail)
+            return other;
+    }
+    return own;
+}
+
+static void take_condition(const struct rp_thread_trace *t, size_t at, struct region *ret)
+{
+    const char *line, *source = source_near(t, at);
+    const size_t length = rp_user_line(source, &line);
 
     if (length == 0)
         return;
-    ret->source = in->source;
+    ret->source = source;
     ret->line = line;
     ret->length = length;
 }
@@ -527,14 +557,14 @@ static void find_condition(const struct rp_thread_trace *t, size_t use, struct r
     size_t steps = 0;
 
     ret->length = 0;
-    take_condition(&t->instructions[use], ret);
+    take_condition(t, use, ret);
     for (size_t i = use; i-- > 0 && use - i <= NEAR && mask.length && steps < STEPS;) {
         const struct rp_att_instruction *in = &t->instructions[i];
 
         if (in->kernel != t->instructions[use].kernel ||
             !same_operand(operand_of(in->isa, 0), mask))
             continue;
-        take_condition(in, ret);
+        take_condition(t, i, ret);
         if (begins(in->isa, "v_cmp"))
             return;
         mask = made_from(in->isa);
@@ -542,65 +572,115 @@ static void find_condition(const struct rp_thread_trace *t, size_t use, struct r
     }
 }
 
+/* Finds the target of a branch back.
+ * @return false: it is no such branch */
+static bool branch_back(const struct rp_thread_trace *t, size_t at, size_t *ret)
+{
+    const struct rp_att_instruction *branch = &t->instructions[at];
+    const char *number = strchr(branch->isa, ' ');
+    const int16_t words = number ? (int16_t)strtoul(number, NULL, 0) : 0;
+    const uint64_t target = branch->address + 4 + (uint64_t)(int64_t)(4 * words);
+    size_t first = at;
+
+    if ((!begins(branch->isa, "s_cbranch_") && !begins(branch->isa, "s_branch ")) || words >= 0)
+        return false;
+    while (first > 0 && t->instructions[first].address > target)
+        first--;
+    *ret = first;
+    return t->instructions[first].address == target;
+}
+
+static bool restores(const struct rp_thread_trace *t, size_t at, struct operand saved)
+{
+    static const char restore[] = "s_or_b64 exec, exec, ";
+
+    return begins(t->instructions[at].isa, restore) &&
+           same_operand(operand_of(t->instructions[at].isa, 2), saved);
+}
+
+/* A loop that is turned round has the end of its condition before the beginning: the region goes on
+ * from the loop's first instruction. The loop's last branch back is its own; one before skips what
+ * the condition rules. */
+static bool goes_round(const struct rp_thread_trace *t, size_t at, struct operand saved,
+                       struct region *ret)
+{
+    const size_t end = ret->end;
+    bool found = false;
+
+    for (size_t back = at + 1; back < end; back++) {
+        size_t first;
+
+        if (!branch_back(t, back, &first) || first > at)
+            continue;
+        for (size_t i = first; i < at; i++)
+            if (restores(t, i, saved)) {
+                ret->end = back;
+                ret->again = first;
+                ret->again_end = i;
+                found = true;
+                break;
+            }
+    }
+    return found;
+}
+
 /* "s_and_saveexec_b64 s[2:3], vcc" narrows the mask up to "s_or_b64 exec, exec, s[2:3]". */
 static bool if_region(const struct rp_thread_trace *t, size_t at, struct region *ret)
 {
-    const char *isa = t->instructions[at].isa, *saved = strchr(isa, ' ');
-    size_t length = saved ? strcspn(saved + 1, ",") : 0;
+    const char *isa = t->instructions[at].isa;
+    const struct operand saved = operand_of(isa, 0);
+    bool restored = false;
 
-    if (!begins(isa, "s_and_saveexec_b64 ") || length == 0)
+    if (!begins(isa, "s_and_saveexec_b64 ") || saved.length == 0)
         return false;
-    saved++;
-    for (ret->end = at + 1; ret->end < t->instruction_count &&
-                            t->instructions[ret->end].kernel == t->instructions[at].kernel;
-         ret->end++) {
-        static const char restore[] = "s_or_b64 exec, exec, ";
-        const char *other = t->instructions[ret->end].isa;
-
-        if (begins(other, restore) && strncmp(other + strlen(restore), saved, length) == 0)
-            break;
+    *ret = (struct region){.first = at + 1, .end = at + 1};
+    while (ret->end < t->instruction_count && !restored &&
+           t->instructions[ret->end].kernel == t->instructions[at].kernel) {
+        restored = restores(t, ret->end, saved);
+        ret->end += !restored;
     }
-    ret->first = at + 1;
+    ret->guards = !restored && !goes_round(t, at, saved, ret);
     find_condition(t, at, ret);
     return true;
 }
 
-/* Returns the instruction that takes lanes out of the loop whose branch this is. */
-static size_t mask_of_loop(const struct rp_thread_trace *t, size_t branch)
+/* Finds the innermost loop around an instruction: to the last branch back to the first target that
+ * is not behind it. */
+static bool find_loop(const struct rp_thread_trace *t, size_t at, struct region *ret)
 {
-    enum { NEAR = 8 };
-    static const struct operand exec = {"exec", 4};
+    bool found = false;
 
-    for (size_t i = branch; i-- > 0 && branch - i <= NEAR;)
-        if (same_operand(operand_of(t->instructions[i].isa, 0), exec))
-            return i;
-    return branch;
+    for (size_t back = at + 1;
+         back < t->instruction_count && t->instructions[back].kernel == t->instructions[at].kernel;
+         back++) {
+        size_t first;
+
+        if (!branch_back(t, back, &first) || first > at || (found && first != ret->first))
+            continue;
+        *ret = (struct region){.first = first, .end = back};
+        found = true;
+    }
+    return found;
 }
 
-/* "s_cbranch_execnz 65507" goes back while lanes are left: 29 words from the next instruction on.
- */
+/* Lanes leave a loop by "s_andn2_b64 exec, exec, s[2:3]". */
 static bool loop_region(const struct rp_thread_trace *t, size_t at, struct region *ret)
 {
-    const struct rp_att_instruction *branch = &t->instructions[at];
-    const char *number = strchr(branch->isa, ' ');
-    int16_t words = number ? (int16_t)strtoul(number, NULL, 0) : 0;
-    uint64_t target = branch->address + 4 + (uint64_t)(int64_t)(4 * words);
-
-    if (!begins(branch->isa, "s_cbranch_execnz") || words >= 0)
+    if (!begins(t->instructions[at].isa, "s_andn2_b64 exec, exec, ") || !find_loop(t, at, ret))
         return false;
-    for (ret->first = at; ret->first > 0 && t->instructions[ret->first].address > target;)
-        ret->first--;
-    ret->end = at;
-    find_condition(t, mask_of_loop(t, at), ret);
-    return t->instructions[ret->first].address == target;
+    find_condition(t, at, ret);
+    for (size_t i = ret->first; i < ret->end && !ret->length;
+         i++) /* Its mask is made all around. */
+        if (begins(t->instructions[i].isa, "v_cmp"))
+            take_condition(t, i, ret);
+    return true;
 }
 
 static bool is_arithmetic(const struct rp_att_instruction *in)
 {
     enum rp_wave_part part = part_of_kind(in->kind, in->isa);
 
-    return part == RP_WAVE_PART_VALU || part == RP_WAVE_PART_TRANSCENDENTAL ||
-           part == RP_WAVE_PART_OTHER;
+    return part == RP_WAVE_PART_VALU || part == RP_WAVE_PART_TRANSCENDENTAL;
 }
 
 static double arithmetic_cycles(const struct rp_thread_trace *t, const bool *ruled)
@@ -618,39 +698,72 @@ static bool same_line(const struct region *a, const struct region *b)
     return a->length == b->length && memcmp(a->line, b->line, a->length) == 0;
 }
 
-/* Adds up what the conditions of one line rule, and keeps the line that rules least, but half. */
+/* Marks what the conditions of a line rule. */
+static void mark_ruled(const struct region *regions, size_t count, const struct region *of,
+                       bool *ruled)
+{
+    for (size_t r = 0; r < count; r++) {
+        if (!same_line(of, &regions[r]))
+            continue;
+        for (size_t i = regions[r].first; i < regions[r].end; i++)
+            ruled[i] = true;
+        for (size_t i = regions[r].again; i < regions[r].again_end; i++)
+            ruled[i] = true;
+    }
+}
+
+/** Which condition is to blame: of those that rule half of the arithmetic the one that rules least,
+ * of the others that rule a good part the one that rules most. A guard counts where there is
+ * nothing else: the lanes that it ends have nothing to do. */
+enum blame { NO_BLAME, BLAME_GUARD, BLAME_PART, BLAME_HALF };
+
+static enum blame blame_of(const struct region *region, double part)
+{
+    if (part < 0.1)
+        return NO_BLAME;
+    return region->guards ? BLAME_GUARD : part < 0.5 ? BLAME_PART : BLAME_HALF;
+}
+
+static bool is_first_of_line(const struct region *regions, size_t at)
+{
+    for (size_t before = 0; before < at; before++)
+        if (same_line(&regions[before], &regions[at]))
+            return false;
+    return regions[at].length > 0;
+}
+
+/* Adds up what the conditions of one line rule, and keeps the line that is to blame. */
 static bool keep_branch(const struct rp_thread_trace *t, const struct region *regions, size_t count,
                         struct rp_wave_time *to)
 {
     rp_autofree bool *ruled = malloc(t->instruction_count + 1);
     const double all = arithmetic_cycles(t, NULL);
     const struct region *best = NULL;
-    double least = 0;
+    enum blame most = NO_BLAME;
+    double kept = 0;
 
     if (!ruled)
         return false;
-    for (size_t r = 0; r < count; r++) {
-        bool done = regions[r].length == 0;
+    for (size_t r = 0; r < count && all > 0; r++) {
+        enum blame blame;
         double cycles;
 
-        for (size_t before = 0; before < r && !done; before++)
-            done = same_line(&regions[before], &regions[r]);
-        if (done)
+        if (!is_first_of_line(regions, r))
             continue;
         memset(ruled, 0, t->instruction_count);
-        for (size_t other = 0; other < count; other++)
-            for (size_t i = regions[other].first;
-                 same_line(&regions[r], &regions[other]) && i < regions[other].end; i++)
-                ruled[i] = true;
+        mark_ruled(regions, count, &regions[r], ruled);
         cycles = arithmetic_cycles(t, ruled);
-        if (cycles < all / 2 || (best && cycles >= least))
+        blame = blame_of(&regions[r], cycles / all);
+        if (blame == NO_BLAME || blame < most ||
+            (blame == most && (blame == BLAME_PART ? cycles <= kept : cycles >= kept)))
             continue;
         best = &regions[r];
-        least = cycles;
+        most = blame;
+        kept = cycles;
     }
-    if (!best || best->length == 0 || least <= to->branch_cycles)
+    if (!best || kept <= to->branch_cycles)
         return true;
-    to->branch_cycles = least;
+    to->branch_cycles = kept;
     return copy_line(best->source, best->line, best->length, &to->branch_line, &to->branch_outer);
 }
 

@@ -196,6 +196,87 @@ static void the_innermost_condition_is_named(void **state)
     rp_wave_time_free(&w);
 }
 
+/* Returns the line that is to blame for divergence in this code; the caller frees it. */
+static char *blamed(const char *const rows[][2], const uint64_t *cycles, size_t count)
+{
+    struct rp_att_instruction instructions[24] = {0};
+    const struct rp_thread_trace t = {
+        .gfx_ip = 9, .instructions = instructions, .instruction_count = count};
+    struct rp_wave_time w = {0};
+    char *line;
+
+    assert_in_range(count, 1, 24);
+    for (size_t i = 0; i < count; i++) {
+        struct rp_att_meaning meaning;
+
+        rp_att_decode(rows[i][0], 9, &meaning);
+        instructions[i] =
+            (struct rp_att_instruction){.isa = (char *)(uintptr_t)rows[i][0],
+                                        .source = (char *)(uintptr_t)rows[i][1],
+                                        .address = 4 * i,
+                                        .kind = meaning.kind,
+                                        .sums = {.executed = 1, .latency_cycles = cycles[i]}};
+    }
+    assert_true(rp_wave_time_add(&t, &w));
+    line = w.branch_line;
+    w.branch_line = NULL;
+    rp_wave_time_free(&w);
+    return line;
+}
+
+/* The guard's lanes do not come back. The loop has two exits, its mask has no line, and the end of
+ * its second condition stands before the beginning. */
+static void a_guard_is_not_to_blame_for_a_loop(void **state)
+{
+    static const char *const rows[][2] = {
+        {"v_cmp_gt_i32_e32 vcc, s4, v0", "k:6"},
+        {"s_and_saveexec_b64 s[4:5], vcc", "k:6"},
+        {"s_cbranch_execz 12", "k:6"},
+        {"s_or_b64 exec, exec, s[10:11]", "k:0"},
+        {"s_and_b64 s[10:11], exec, s[8:9]", "k:0"},
+        {"s_or_b64 s[2:3], s[10:11], s[2:3]", "k:0"},
+        {"s_andn2_b64 exec, exec, s[2:3]", "k:0"},
+        {"s_cbranch_execz 6", "k:0"},
+        {"v_cmp_gt_f32_e32 vcc, 4.0, v8", "k:9"},
+        {"s_and_saveexec_b64 s[10:11], vcc", "k:9"},
+        {"s_cbranch_execz 65528", "k:9"},
+        {"v_fma_f32 v1, v2, v3, v4", "k:11"},
+        {"s_branch 65526", "k:0"},
+        {"global_store_dword v[4:5], v1, off", "k:15"},
+        {"s_endpgm", "k:16"},
+    };
+    const uint64_t mostly_loop[15] = {[8] = 100, [11] = 900};
+    const uint64_t partly_loop[15] = {[0] = 1500, [8] = 100, [11] = 400};
+    const uint64_t no_loop[15] = {[3] = 4, [13] = 40};
+    char *line = blamed(rows, mostly_loop, 15);
+
+    (void)state;
+    assert_string_equal(line, "k:9");
+    free(line);
+    line = blamed(rows, partly_loop, 15);
+    assert_string_equal(line, "k:9");
+    free(line);
+    assert_null(blamed(rows, no_loop, 15));
+}
+
+/* What a switch became has line 0; the comparison before it has that of the switch. */
+static void merged_code_has_the_line_before(void **state)
+{
+    static const char *const rows[][2] = {
+        {"v_cmp_lt_i32_e32 vcc, 0, v4", "k:8 -> k:4"},
+        {"v_cmp_lt_i32_e32 vcc, 1, v4", "k:0 -> k:4"},
+        {"s_and_saveexec_b64 s[0:1], vcc", "k:0 -> k:4"},
+        {"v_fma_f32 v1, v2, v3, v4", "k:10 -> k:4"},
+        {"s_or_b64 exec, exec, s[0:1]", "k:0 -> k:4"},
+    };
+    const uint64_t cycles[5] = {4, 4, 4, 900, 4};
+    char *line = blamed(rows, cycles, 5);
+
+    (void)state;
+    assert_string_equal(line, "k:8");
+    free(line);
+}
+
 /* A load waits for stores that scatter, and most of the LDS time goes to an access without
  * conflicts; the lines are those of the waste. */
 static void waste_has_its_own_lines(void **state)
@@ -242,6 +323,8 @@ int main(void)
         cmocka_unit_test(instructions_have_parts),
         cmocka_unit_test(lines_are_the_users),
         cmocka_unit_test(the_innermost_condition_is_named),
+        cmocka_unit_test(a_guard_is_not_to_blame_for_a_loop),
+        cmocka_unit_test(merged_code_has_the_line_before),
         cmocka_unit_test(waste_has_its_own_lines),
     };
 
