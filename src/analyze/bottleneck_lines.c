@@ -60,7 +60,9 @@ struct declarations {
     const char *kernel;                         /**< there are its launch bounds */
     const struct rp_att_variable *in_lds;       /**< the largest array in LDS */
     const struct rp_att_variable *in_registers; /**< the largest array of a work-item */
-    uint64_t register_bytes;                    /**< that a work-item has */
+    bool launch_adds_most;                      /**< of the LDS */
+    bool registers_full;                        /**< one more costs a wave */
+    uint64_t register_bytes, scratch_bytes;     /**< that a work-item has */
 };
 
 enum { SMALLEST_ARRAY = 64 }; /* 16 registers of a work-item are few enough to keep. */
@@ -71,15 +73,15 @@ static int by_size(const void *a, const void *b)
 
     if ((*l)->bytes != (*r)->bytes)
         return (*l)->bytes > (*r)->bytes ? -1 : 1;
-    return *l < *r ? -1 : *l > *r; /* The order of the debug information. */
+    return strcmp((*l)->place, (*r)->place);
 }
 
-/* Debug information does not say where an array is. Those that fit into the LDS that the kernel
- * has, the largest first, are taken to be there.
+/* Debug information does not say where an array is. Those that fit into the LDS of the code, the
+ * largest first, are taken to be there. A function that is inlined twice has its arrays twice.
  * @return false: memory has ended */
-static bool find_arrays(const struct rp_thread_trace *t, uint64_t lds_bytes,
-                        struct declarations *ret)
+static bool find_arrays(const struct rp_thread_trace *t, struct declarations *ret)
 {
+    uint64_t lds_bytes = t->kernel_lds_bytes;
     rp_autofree const struct rp_att_variable **sorted =
         malloc((t->variable_count + 1) * sizeof *sorted);
 
@@ -93,6 +95,8 @@ static bool find_arrays(const struct rp_thread_trace *t, uint64_t lds_bytes,
         const bool in_lds = sorted[i]->bytes <= lds_bytes;
         const struct rp_att_variable **kind = in_lds ? &ret->in_lds : &ret->in_registers;
 
+        if (i && by_size(&sorted[i], &sorted[i - 1]) == 0)
+            continue;
         lds_bytes -= in_lds ? sorted[i]->bytes : 0;
         *kind = *kind ? *kind : sorted[i];
     }
@@ -103,7 +107,7 @@ static const struct rp_thread_trace *trace_with_variables(const struct rp_bottle
                                                           const char *kernel)
 {
     for (size_t i = 0; in->traces && i < in->traces->count; i++)
-        if (in->traces->traces[i].variable_count && rp_is_trace_of(&in->traces->traces[i], kernel))
+        if (in->traces->traces[i].kernel_place && rp_is_trace_of(&in->traces->traces[i], kernel))
             return &in->traces->traces[i];
     return NULL;
 }
@@ -121,17 +125,27 @@ static const char *array_or_kernel(const struct declarations *d, uint64_t bytes)
     return d->in_registers && d->in_registers->bytes >= bytes ? d->in_registers->place : d->kernel;
 }
 
+/* While registers are left, what is in scratch memory is an array whose indices are computed. */
+static bool is_array_in_scratch(const struct declarations *d)
+{
+    return !d->registers_full && d->in_registers && 2 * d->in_registers->bytes >= d->scratch_bytes;
+}
+
 static void take_declaration(const struct declarations *d, const char *launch_line,
                              struct rp_finding *f)
 {
     const char *place = NULL;
 
-    if (is_limited_by(f, RP_LIMIT_LDS)) /* A launch chooses LDS that no array declares. */
-        place = d->in_lds ? d->in_lds->place : launch_line;
-    else if (is_limited_by(f, RP_LIMIT_VGPR))
+    if (is_limited_by(f, RP_LIMIT_LDS)) {
+        place = d->launch_adds_most ? launch_line : d->in_lds ? d->in_lds->place : NULL;
+    } else if (is_limited_by(f, RP_LIMIT_VGPR)) {
         place = array_or_kernel(d, d->register_bytes / 8);
-    else if (f->cause == RP_CAUSE_SPILLS)
+    } else if (f->cause == RP_CAUSE_SPILLS && is_array_in_scratch(d)) {
+        place = d->in_registers->place;
+        f->limiter = RP_LIMITER_ARRAY;
+    } else if (f->cause == RP_CAUSE_SPILLS) {
         place = array_or_kernel(d, d->register_bytes);
+    }
     if (!place)
         return;
     f->waits_at = f->line;
@@ -152,17 +166,32 @@ static void find_lines(const struct rp_kernel_summary *s, const struct declarati
         take_declaration(d, launch_line, f);
 }
 
+/* A SIMD of CDNA has 512 vector registers for each lane, which waves get by eights. */
+static bool are_registers_full(uint64_t registers)
+{
+    enum { OF_SIMD = 512, GRANULE = 8, MOST_WAVES = 8 };
+    const uint64_t taken = (registers + GRANULE - 1) / GRANULE * GRANULE;
+    const uint64_t waves = taken ? OF_SIMD / taken : MOST_WAVES + 1;
+
+    return waves <= MOST_WAVES && waves > OF_SIMD / (taken + GRANULE);
+}
+
 /* Where memory has ended, or nothing is known, it stays empty. */
 static struct declarations declarations_of(const struct rp_bottleneck_inputs *in,
                                            const struct rp_kernel_summary *s, const char *kernel)
 {
     const struct rp_thread_trace *t = trace_with_variables(in, kernel);
     struct declarations d = {0};
+    uint64_t registers;
 
-    if (!s || !t || !find_arrays(t, s->resources.lds_bytes, &d))
-        return d;
+    if (!s || !t || !find_arrays(t, &d))
+        return (struct declarations){0};
+    registers = (uint64_t)s->resources.arch_vgpr + s->resources.accum_vgpr;
     d.kernel = t->kernel_place;
-    d.register_bytes = 4 * ((uint64_t)s->resources.arch_vgpr + s->resources.accum_vgpr);
+    d.launch_adds_most = s->resources.lds_bytes > 2 * t->kernel_lds_bytes;
+    d.registers_full = are_registers_full(registers);
+    d.register_bytes = 4 * registers;
+    d.scratch_bytes = s->resources.scratch_bytes;
     return d;
 }
 

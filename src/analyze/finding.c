@@ -137,6 +137,12 @@ static double needed_by_others(const struct rp_features *f, enum rp_cause cause)
     } units[] = {
         {RP_FEATURE_HBM_SHARE, reachable_bandwidth,
          cause == RP_CAUSE_HBM || cause == RP_CAUSE_UNCOALESCED || cause == RP_CAUSE_SPILLS},
+        {RP_FEATURE_L2_SHARE, reachable_bandwidth,
+         cause == RP_CAUSE_L2 || cause == RP_CAUSE_UNCOALESCED || cause == RP_CAUSE_SPILLS ||
+             cause == RP_CAUSE_ATOMICS || cause == RP_CAUSE_HBM},
+        {RP_FEATURE_L1_SHARE, 0.5,
+         cause == RP_CAUSE_L1 || cause == RP_CAUSE_L2 || cause == RP_CAUSE_UNCOALESCED ||
+             cause == RP_CAUSE_SPILLS || cause == RP_CAUSE_HBM},
         {RP_FEATURE_LDS_BUSY, reachable_pipeline,
          cause == RP_CAUSE_LDS_CONFLICTS || cause == RP_CAUSE_LDS_BANDWIDTH},
         {RP_FEATURE_MFMA_BUSY, reachable_pipeline, cause == RP_CAUSE_MFMA},
@@ -523,6 +529,11 @@ static const struct kind kinds_of_occupancy[] = {
      "of 64, such as 256"},
 };
 
+static const struct kind array_in_scratch = {RP_LIMITER_ARRAY, "an array in scratch memory",
+                                             "index it by constants (unroll the loops over it), so "
+                                             "that it fits the registers, or keep it in "
+                                             "LDS"};
+
 static const struct kind part_of_waves = {
     NULL, "workgroups that fill their waves in part",
     "make workgroups a multiple of the wave's lanes, so that no lane is idle"};
@@ -531,6 +542,8 @@ static const struct kind *kind_of(const struct rp_finding *f)
 {
     if (f->rule && f->rule->gain == RP_GAIN_WORKGROUP)
         return &part_of_waves;
+    if (f->cause == RP_CAUSE_SPILLS)
+        return f->limiter ? &array_in_scratch : NULL;
     for (size_t i = 0; f->limiter && i < sizeof kinds_of_occupancy / sizeof *kinds_of_occupancy;
          i++)
         if (strcmp(kinds_of_occupancy[i].limiter, f->limiter) == 0)

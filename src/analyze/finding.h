@@ -109,6 +109,8 @@ struct rp_factor_range {
 /** Makes the range around the factor of a program or kernel of whose time this part is left. */
 struct rp_factor_range rp_factor_range(double left);
 
+#define RP_LIMITER_ARRAY "array" /**< an array whose indices are computed is in scratch memory */
+
 struct rp_finding {
     enum rp_cause cause;
     /** Another cause that today's evidence cannot tell from it; RP_CAUSE_UNKNOWN = none. */
@@ -119,8 +121,10 @@ struct rp_finding {
      * waves out or spills; NULL = unknown */
     const char *line;
     const char *waits_at; /**< where the waves wait, if the line is a declaration; NULL = none */
-    const char *limiter;  /**< of a low occupancy: "vgpr", "lds" ...; NULL = unknown */
-    const char *outer;    /**< the line of the kernel into which it is inlined; NULL = into none */
+    /** Of a low occupancy "vgpr", "lds" ...; of spills RP_LIMITER_ARRAY, if they are none; NULL =
+     * unknown */
+    const char *limiter;
+    const char *outer; /**< the line of the kernel into which it is inlined; NULL = into none */
     struct rp_factor_range gain;         /**< of the kernel, once the cause is gone */
     struct rp_factor_range program_gain; /**< end to end */
 };

@@ -600,18 +600,22 @@ int rp_att_read_clocks(const json_t *root, struct rp_thread_trace *trace, struct
     return rc;
 }
 
-/* variables.json is {"kernel": "file:line", "variables": [{"function", "name", "place":
- * "file:line", "bytes"} ...]}. */
+/* variables.json is {"kernel": "file:line", "lds_bytes", "variables": [{"function", "name",
+ * "place": "file:line", "bytes"} ...]}. */
 
 int rp_att_read_variables(const json_t *root, struct rp_thread_trace *trace, struct rp_err *err)
 {
     const json_t *list = json_object_get(root, "variables");
     const char *kernel = json_string_value(json_object_get(root, "kernel"));
+    int64_t lds_bytes;
     size_t i;
     json_t *of;
 
-    if (!json_is_array(list) || !kernel)
-        return rp_fail(err, RP_BAD_INPUT, "it has no place of the kernel, or no list of variables");
+    if (!json_is_array(list) || !kernel ||
+        !rp_att_number(json_object_get(root, "lds_bytes"), &lds_bytes) || lds_bytes < 0)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "it lacks the place of the kernel, its LDS, or the list of variables");
+    trace->kernel_lds_bytes = (uint64_t)lds_bytes;
     trace->kernel_place = strdup(kernel);
     trace->variables = calloc(json_array_size(list) + 1, sizeof *trace->variables);
     if (!trace->variables || !trace->kernel_place)

@@ -198,6 +198,7 @@ struct rp_thread_trace {
     /** Only the software device's traces have these: where the kernel is declared (NULL = unknown),
      * and what it declares, in the order of the debug information. */
     char *kernel_place;
+    uint64_t kernel_lds_bytes; /**< of the code itself; a launch may add some */
     struct rp_att_variable *variables;
     size_t variable_count;
     struct rp_att_problem *problems; /**< by file */

@@ -2,8 +2,6 @@
  * text. */
 #include "optimize/kernel_shape.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,26 +56,20 @@ static bool is_in_lds(const struct rp_ast_node *variable)
     return false;
 }
 
-/** Returns the bytes of a type's text before the bounds of an array: 5 of "float[64][65]".
- * @param ret  all elements; 0: no array, or a bound is no number */
-static size_t element_type(const char *type, uint64_t *ret)
+/** Returns the bytes of a type's text before the bounds of an array: 5 of "float[64][65]". */
+static size_t element_type(const char *type)
 {
-    size_t bytes = strlen(type), begin;
-    uint64_t elements = 1;
+    size_t bytes = strlen(type);
 
-    for (; bytes && type[bytes - 1] == ']'; bytes = begin) {
-        char *end;
+    while (bytes && type[bytes - 1] == ']') {
+        size_t begin = bytes - 1;
 
-        begin = bytes - 1;
         while (begin && type[begin] != '[')
             begin--;
         if (!begin)
             break;
-        errno = 0;
-        elements *= strtoull(type + begin + 1, &end, 10);
-        elements *= *end == ']' && end > type + begin + 1 && errno == 0;
+        bytes = begin;
     }
-    *ret = type[bytes] ? elements : 0;
     return bytes;
 }
 
@@ -88,8 +80,7 @@ static void shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_node
     rp_autobuf text = {0};
     bool special = node->storage || node->tls || (node->type && strstr(node->type, "volatile"));
     const char *type = node->type ? node->type : "";
-    uint64_t elements = 0;
-    size_t bytes = is_in_lds(node) ? element_type(type, &elements) : strlen(type);
+    const size_t bytes = is_in_lds(node) ? element_type(type) : strlen(type);
 
     rp_buf_printf(&text, "the variable %s\t%s %s %.*s", node->name ? node->name : "?",
                   node->storage ? node->storage : "", node->tls ? node->tls : "", (int)bytes, type);
@@ -106,7 +97,7 @@ static void shape_add_local(struct rp_shape_walk *walk, const struct rp_ast_node
     if (!special)
         return;
     rp_shape_add(walk, RP_SHAPE_LOCAL, node, rp_buf_text(&text));
-    walk->function->items[walk->function->count - 1].elements = elements;
+    walk->function->items[walk->function->count - 1].bounds = rp_strdup(type + bytes);
 }
 
 /** Adds a use of a variable from outside. */
@@ -829,8 +820,10 @@ void rp_kernel_shape_free(struct rp_kernel_shape *shape)
     if (!shape)
         return;
     for (size_t i = 0; i < shape->count; i++) {
-        for (size_t j = 0; j < shape->functions[i].count; j++)
+        for (size_t j = 0; j < shape->functions[i].count; j++) {
             free(shape->functions[i].items[j].text);
+            free(shape->functions[i].items[j].bounds);
+        }
         free(shape->functions[i].items);
         rp_accesses_free(&shape->functions[i].accesses);
         free(shape->functions[i].symbol);
@@ -1007,13 +1000,31 @@ static int refuse_same(const struct rp_shape_text *original, const struct rp_sha
                    line_of(original, was), name_bytes(was), was->text);
 }
 
+/** Says whether an array of these bounds ("[64][65]") holds what one of those does at the same
+ * indices: each of as many is at least as large. Bounds that are no numbers are the same ones. */
+static bool holds_all(const char *bounds, const char *was)
+{
+    while (*bounds && *was) {
+        char *end, *was_end;
+        const unsigned long long is = strtoull(bounds + 1, &end, 10);
+        const unsigned long long old = strtoull(was + 1, &was_end, 10);
+
+        if (*end != ']' || *was_end != ']')
+            return strcmp(bounds, was) == 0;
+        if (is < old)
+            return false;
+        bounds = end + 1;
+        was = was_end + 1;
+    }
+    return *bounds == *was;
+}
+
 static int refuse_smaller(const struct rp_shape_item *was, const struct rp_shape_text *candidate,
                           const struct rp_shape_item *is, struct rp_err *err)
 {
     return rp_fail(err, RP_VERDICT,
-                   "line %u: %.*s in LDS has %" PRIu64 " elements, and %" PRIu64
-                   " in the original: it may grow, not shrink",
-                   line_of(candidate, is), name_bytes(is), is->text, is->elements, was->elements);
+                   "line %u: %.*s in LDS is %s, and %s in the original: no bound may be smaller",
+                   line_of(candidate, is), name_bytes(is), is->text, is->bounds, was->bounds);
 }
 
 /** Both must have the same items in the same order. */
@@ -1031,7 +1042,8 @@ static int compare_ordered(const struct rp_shape_text *original,
 
         if (!a && !b)
             return 0;
-        if (a && b && b->elements < a->elements && strcmp(a->text, b->text) == 0)
+        if (a && b && a->bounds && b->bounds && strcmp(a->text, b->text) == 0 &&
+            !holds_all(b->bounds, a->bounds))
             return refuse_smaller(a, candidate, b, err);
         if (a && b && strcmp(a->text, b->text) == 0)
             continue;

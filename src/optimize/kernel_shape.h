@@ -49,9 +49,9 @@ enum rp_shape_class {
 
 struct rp_shape_item {
     enum rp_shape_class class;
-    char *text;        /**< what is compared; a tab ends what is of use to a reader */
-    size_t offset;     /**< in the file; 0: not known */
-    uint64_t elements; /**< of an array in LDS, which may grow; 0: of anything else, or unknown */
+    char *text;    /**< what is compared; a tab ends what is of use to a reader */
+    size_t offset; /**< in the file; 0: not known */
+    char *bounds;  /**< of an array in LDS, which may grow: "[64][65]"; NULL: of anything else */
     /** RP_SHAPE_LOOP_CONDITION has its expressions here, as long as there is a tree. */
     const struct rp_ast_node *head;
     size_t head_count;

@@ -183,8 +183,9 @@ static void put_cause(const struct rp_finding_texts *t, const struct rp_finding 
         put_line(t, f->line, to);
     }
     if (f->waits_at) {
-        rp_buf_puts(to, ", for which waves wait at ");
+        rp_buf_puts(to, " (waves wait at ");
         put_line(t, f->waits_at, to);
+        rp_buf_puts(to, ")");
     }
 }
 

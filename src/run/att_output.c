@@ -677,7 +677,8 @@ static int write_variables(const struct writer *w, struct rp_err *err)
         return 0;
     rp_buf_puts(&text, "{\"kernel\":");
     put_string(&text, all->function_place);
-    rp_buf_puts(&text, ",\"variables\":[");
+    rp_buf_printf(&text, ",\"lds_bytes\":%" PRIu64 ",\"variables\":[",
+                  w->listing->kernel_lds_bytes);
     for (size_t i = 0; i < all->count; i++) {
         rp_buf_puts(&text, i ? ",{\"function\":" : "{\"function\":");
         put_string(&text, all->at[i].function);

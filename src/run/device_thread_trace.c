@@ -214,9 +214,25 @@ static void free_contents(struct rp_code_identity **contents)
     rp_code_identity_free(*contents);
 }
 
-/** Computes rp_code_identity_hash of a kernel, whose name is without .kd. It is 0 when it cannot be
- * computed. */
-static uint64_t code_object_kernel_hash(const char *path, const char *symbol)
+/* Returns GROUP_SEGMENT_FIXED_SIZE of a kernel's descriptor, its first word (LLVM's AMDGPU user
+ * guide, "Kernel Descriptor"). */
+static uint32_t lds_of_descriptor(const void *bytes, size_t size, const char *descriptor)
+{
+    struct rp_code_elf elf;
+    Elf64_Sym symbol;
+    const uint8_t *at = NULL;
+    uint32_t ret = 0;
+
+    if (rp_code_elf_open(bytes, size, &elf) && rp_code_elf_find(&elf, descriptor, &symbol))
+        at = rp_code_elf_at(&elf, symbol.st_value, RP_CODE_DESCRIPTOR_BYTES);
+    if (at)
+        memcpy(&ret, at, sizeof ret);
+    return ret;
+}
+
+/** Learns rp_code_identity_hash and the LDS of a kernel, whose name is without .kd. They are 0 when
+ * that cannot be read. */
+static void read_kernel(const char *path, const char *symbol, struct rp_code_listing *ret)
 {
     rp_autofree char *descriptor = rp_format("%s.kd", symbol);
     rp_cleanup(free_contents) struct rp_code_identity *contents = NULL;
@@ -225,9 +241,10 @@ static uint64_t code_object_kernel_hash(const char *path, const char *symbol)
     size_t size;
 
     if (!descriptor || rp_read_file(path, MOST_BYTES, RP_ENVIRONMENT, &bytes, &size, &ignored) < 0)
-        return 0;
+        return;
     contents = rp_code_identity_open(bytes, size);
-    return contents ? rp_code_identity_hash(contents, descriptor) : 0;
+    ret->kernel_hash = contents ? rp_code_identity_hash(contents, descriptor) : 0;
+    ret->kernel_lds_bytes = lds_of_descriptor(bytes, size, descriptor);
 }
 
 static void rp_code_object_functions_free(struct rp_code_object_functions *functions)
@@ -552,7 +569,7 @@ static void add_all(struct maker *m)
     m->listing.kernel_address = f->header->entry_pc - (object ? (uint64_t)object->load_delta : 0);
     m->listing.kernel_symbol = kernel ? kernel->symbol : NULL;
     if (kernel && object->path)
-        m->listing.kernel_hash = code_object_kernel_hash(object->path, kernel->symbol);
+        read_kernel(object->path, kernel->symbol, &m->listing);
     for (uint64_t i = 0; kernel && i < f->header->code_count; i++)
         if (function_of(m, f->code[i].pc) == kernel)
             add_code(m, i, kernel);

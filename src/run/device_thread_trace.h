@@ -89,6 +89,7 @@ struct rp_code_listing {
     uint64_t kernel_address;
     const char *kernel_symbol;            /**< of the objects; NULL: unknown */
     uint64_t kernel_hash;                 /**< of what it consists of; 0 = unknown */
+    uint64_t kernel_lds_bytes;            /**< that the code itself has; a launch may add some */
     struct rp_source_variables variables; /**< of the kernel, inlined functions included */
 };
 

@@ -1,5 +1,6 @@
 #include "run/source_lines.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -244,25 +245,76 @@ static const char *find_line(const char *text, unsigned long line)
     return text;
 }
 
-/* Goes up from a kernel's first parameter to its "__global__", a few lines at most. */
-static char *place_of_kernel(const char *place)
+/* Goes up from a kernel's first parameter to its "__global__", a few lines at most.
+ * @return the line, and in @p ret where it begins in the text; 0: it is not found */
+static unsigned long find_head(const char *text, unsigned long line, const char **ret)
 {
-    enum { MOST_LINES = 8, MOST_BYTES = 16 << 20 };
-    const unsigned long line = line_number(place);
-    const char *colon = strrchr(place, ':');
-    rp_autofree char *path = rp_strndup(place, colon ? (size_t)(colon - place) : 0);
-    rp_autofree char *text = rp_read_text(path, MOST_BYTES);
+    enum { MOST_LINES = 8 };
 
-    for (unsigned long up = 0; text && up < MOST_LINES && up < line; up++) {
+    for (unsigned long up = 0; up < MOST_LINES && up < line; up++) {
         const char *begin = find_line(text, line - up);
         const size_t length = begin ? strcspn(begin, "\n") : 0;
 
         if (!begin || (up && length && strchr(";}", begin[length - 1])))
             break;
-        if (memmem(begin, length, "__global__", strlen("__global__")))
-            return rp_format("%s:%lu", path, line - up);
+        if (memmem(begin, length, "__global__", strlen("__global__"))) {
+            *ret = begin;
+            return line - up;
+        }
     }
-    return rp_strdup(place);
+    return 0;
+}
+
+static bool is_word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool has_word(const char *text, size_t length, const char *word)
+{
+    const size_t bytes = strlen(word);
+    const char *end = text + length;
+
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), word, bytes)); at++)
+        if ((at == text || !is_word_char(at[-1])) &&
+            (at + bytes == end || !is_word_char(at[bytes])))
+            return true;
+    return false;
+}
+
+/* Parameters of the kernel lie in the memory of its arguments: they take no registers and no LDS.
+ */
+static void drop_parameters(const char *head, size_t length, struct rp_source_variables *of)
+{
+    const rp_autofree char *kernel = rp_strdup(of->at[0].function);
+    size_t kept = 0;
+
+    for (size_t i = 0; i < of->count; i++) {
+        struct rp_source_variable *v = &of->at[i];
+
+        if (strcmp(v->function, kernel) == 0 && has_word(head, length, v->name)) {
+            free(v->function);
+            free(v->name);
+            free(v->place);
+        } else {
+            of->at[kept++] = *v;
+        }
+    }
+    of->count = kept;
+}
+
+/* Without the source the kernel begins at the first of what it declares. */
+static void find_declaration(struct rp_source_variables *of)
+{
+    enum { MOST_BYTES = 16 << 20 };
+    const char *place = first_place(of), *colon = strrchr(place, ':'), *head;
+    rp_autofree char *path = rp_strndup(place, colon ? (size_t)(colon - place) : 0);
+    rp_autofree char *text = rp_read_text(path, MOST_BYTES);
+    const unsigned long line = text ? find_head(text, line_number(place), &head) : 0;
+
+    of->function_place = line ? rp_format("%s:%lu", path, line) : rp_strdup(place);
+    if (line)
+        drop_parameters(head, strcspn(head, "{"), of);
 }
 
 int rp_source_variables(const char *symbolizer, const char *elf, uint64_t address,
@@ -276,7 +328,7 @@ int rp_source_variables(const char *symbolizer, const char *elf, uint64_t addres
     if (rc == 0)
         read_variables(text, ret);
     if (ret->count)
-        ret->function_place = place_of_kernel(first_place(ret));
+        find_declaration(ret);
     return rc;
 }
 

@@ -68,7 +68,8 @@ struct rp_source_variables {
 };
 
 /**
- * Finds the variables of the function at an address that have a name, a place and a size.
+ * Finds the variables of the function at an address that have a name, a place and a size; of a
+ * kernel whose source is there, without its parameters.
  * @param ret free it with rp_source_variables_free, also on failure
  * @return 0, RP_ENVIRONMENT
  */

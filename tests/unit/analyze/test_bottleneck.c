@@ -360,32 +360,40 @@ static void kernels_have_the_lines_of_their_launches(void **state)
     }
 }
 
-/* Returns a finding on a kernel that declares arrays of 1024 and 3072 bytes in LDS, if it has any,
- * and one of 768 bytes in these registers. */
-static struct rp_finding declared(enum rp_cause cause, const char *limiter, uint32_t registers)
+/** What a kernel has that declares arrays of 3072, 1024 and 768 bytes. */
+struct resources_of_test {
+    uint32_t registers, lds_bytes, scratch_bytes;
+    uint64_t own_lds_bytes; /**< of lds_bytes */
+};
+
+static struct rp_finding declared(enum rp_cause cause, const char *limiter,
+                                  struct resources_of_test has)
 {
     static struct rp_att_variable variables[] = {
-        {(char *)"x:4", 8},   {(char *)"x:3", 1024}, {(char *)"x:5", 3072},
+        {(char *)"x:4", 8},   {(char *)"x:3", 1024}, {(char *)"x:5", 3072}, {(char *)"x:3", 1024},
         {(char *)"x:7", 768}, {(char *)"x:6", 512},  {(char *)"x:2", 32},
     };
     static struct rp_att_kernel name = {.symbol = (char *)"k", .name = (char *)"k"};
     struct rp_thread_trace trace = {.kernels = &name,
                                     .kernel_count = 1,
                                     .variables = variables,
-                                    .variable_count = 6,
-                                    .kernel_place = (char *)"x:1"};
+                                    .variable_count = 7,
+                                    .kernel_place = (char *)"x:1",
+                                    .kernel_lds_bytes = has.own_lds_bytes};
     struct rp_thread_traces traces = {.traces = &trace, .count = 1};
-    struct rp_kernel_summary kernel = {
-        .name = "k",
-        .symbol = "k",
-        .launch_line = "x:90",
-        .resources = {.lds_bytes = limiter ? 4096 : 0, .arch_vgpr = registers}};
+    struct rp_kernel_summary kernel = {.name = "k",
+                                       .symbol = "k",
+                                       .launch_line = "x:90",
+                                       .resources = {.lds_bytes = has.lds_bytes,
+                                                     .scratch_bytes = has.scratch_bytes,
+                                                     .arch_vgpr = has.registers}};
     struct rp_profile profile = {.kernels = &kernel, .kernel_count = 1};
     struct rp_bottleneck_inputs in = {.profile = &profile, .traces = &traces};
     struct rp_bottleneck_kernel found = {
         .name = (char *)"k",
         .finding = {.cause = cause,
-                    .rule = rule_called("resources_keep_waves_out"),
+                    .rule = rule_called(cause == RP_CAUSE_SPILLS ? "scratch_holds_up_waves"
+                                                                 : "resources_keep_waves_out"),
                     .line = "x:50",
                     .limiter = limiter}};
     struct rp_bottlenecks b = {.kernels = &found, .kernel_count = 1};
@@ -398,16 +406,33 @@ static struct rp_finding declared(enum rp_cause cause, const char *limiter, uint
 
 static void what_keeps_waves_out_is_declared_somewhere(void **state)
 {
+    const struct resources_of_test in_code = {64, 4096, 0, 4096}, by_launch = {64, 20480, 0, 0},
+                                   both = {64, 20480, 0, 3072}, many = {256, 0, 0, 0};
+
     (void)state;
-    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", 64).line, "x:5");
-    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", 64).waits_at, "x:50");
-    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "vgpr", 256).line, "x:7");
-    assert_string_equal(declared(RP_CAUSE_SPILLS, "", 128).line, "x:7");
-    assert_string_equal(declared(RP_CAUSE_SPILLS, "", 256).line, "x:1"); /* They hold the array. */
-    assert_string_equal(declared(RP_CAUSE_SPILLS, NULL, 128).line, "x:5"); /* There is no LDS. */
-    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "workgroup_size", 64).line, "x:90");
-    assert_string_equal(declared(RP_CAUSE_HBM, NULL, 64).line, "x:50");
-    assert_null(declared(RP_CAUSE_HBM, NULL, 64).waits_at);
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", in_code).line, "x:5");
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", in_code).waits_at, "x:50");
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", by_launch).line, "x:90");
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "lds", both).line, "x:90");
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "vgpr", many).line, "x:5");
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "vgpr", in_code).line, "x:7");
+    assert_string_equal(declared(RP_CAUSE_OCCUPANCY, "workgroup_size", in_code).line, "x:90");
+    assert_string_equal(declared(RP_CAUSE_HBM, NULL, in_code).line, "x:50");
+    assert_null(declared(RP_CAUSE_HBM, NULL, in_code).waits_at);
+}
+
+static void spills_are_of_an_array_or_of_the_kernel(void **state)
+{
+    const struct resources_of_test lds = {128, 4096, 400, 4096}, bounds = {256, 4096, 400, 4096},
+                                   indexed = {44, 4096, 900, 4096};
+    const struct rp_finding array = declared(RP_CAUSE_SPILLS, NULL, indexed);
+
+    (void)state;
+    assert_string_equal(declared(RP_CAUSE_SPILLS, NULL, lds).line, "x:7"); /* too large for 128 */
+    assert_string_equal(declared(RP_CAUSE_SPILLS, NULL, bounds).line, "x:1");
+    assert_null(declared(RP_CAUSE_SPILLS, NULL, bounds).limiter);
+    assert_string_equal(array.line, "x:7"); /* Registers are left. */
+    assert_string_equal(rp_finding_title(&array), "an array in scratch memory");
 }
 
 int main(void)
@@ -426,6 +451,7 @@ int main(void)
         cmocka_unit_test(the_program_has_the_line_of_its_cause),
         cmocka_unit_test(kernels_have_the_lines_of_their_launches),
         cmocka_unit_test(what_keeps_waves_out_is_declared_somewhere),
+        cmocka_unit_test(spills_are_of_an_array_or_of_the_kernel),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

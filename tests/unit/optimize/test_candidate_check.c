@@ -148,7 +148,7 @@ static const struct row honest[] = {
     {"__shared__ T tile[256];", "__shared__ T tile[2][128];", ONLY, "does not accept"},
     {"__shared__ T tile[256];", "__shared__ T tile[256 + 4];", ONLY, NULL},
     {"__shared__ T tile[256];", "__shared__ T tile[255];", ONLY,
-     "the variable tile in LDS has 255 elements, and 256 in the original"},
+     "the variable tile in LDS is [255], and [256] in the original"},
     {"__shared__ T tile[256];", "__shared__ double tile[256];", ONLY, "the variable tile"},
     {"__shared__ T tile[256];", "T tile[260];", ONLY, "__shared__"},
     {"sum = sqrtf(sum) + in[k];", "{ const T next = in[k]; sum = next + sqrtf(sum); }", ONLY, NULL},
