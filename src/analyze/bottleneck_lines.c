@@ -65,6 +65,8 @@ struct declarations {
     uint64_t register_bytes, scratch_bytes;     /**< that a work-item has */
 };
 
+enum { USUAL_BYTES = 4 * 128 }; /* Workgroups of 1024, HIP's default, leave 128 registers. */
+
 enum { SMALLEST_ARRAY = 64 }; /* 16 registers of a work-item are few enough to keep. */
 
 static int by_size(const void *a, const void *b)
@@ -77,7 +79,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Debug information does not say where an array is. Those that fit into the LDS of the code, the
- * largest first, are taken to be there. A function that is inlined twice has its arrays twice.
+ * largest first, are taken to be there.
  * @return false: memory has ended */
 static bool find_arrays(const struct rp_thread_trace *t, struct declarations *ret)
 {
@@ -95,8 +97,6 @@ static bool find_arrays(const struct rp_thread_trace *t, struct declarations *re
         const bool in_lds = sorted[i]->bytes <= lds_bytes;
         const struct rp_att_variable **kind = in_lds ? &ret->in_lds : &ret->in_registers;
 
-        if (i && by_size(&sorted[i], &sorted[i - 1]) == 0)
-            continue;
         lds_bytes -= in_lds ? sorted[i]->bytes : 0;
         *kind = *kind ? *kind : sorted[i];
     }
@@ -119,7 +119,8 @@ static bool is_limited_by(const struct rp_finding *f, enum rp_occupancy_limit li
 }
 
 /* An array is to blame for the registers if it takes a good part of them, and for spills if they
- * do not hold it. Otherwise it is the kernel: its launch bounds, and what it keeps alive. */
+ * do not hold it, although launch bounds allow as many as compilers give without any. Otherwise it
+ * is the kernel: its launch bounds, and what it keeps alive. */
 static const char *array_or_kernel(const struct declarations *d, uint64_t bytes)
 {
     return d->in_registers && d->in_registers->bytes >= bytes ? d->in_registers->place : d->kernel;
@@ -144,7 +145,8 @@ static void take_declaration(const struct declarations *d, const char *launch_li
         place = d->in_registers->place;
         f->limiter = RP_LIMITER_ARRAY;
     } else if (f->cause == RP_CAUSE_SPILLS) {
-        place = array_or_kernel(d, d->register_bytes);
+        place =
+            array_or_kernel(d, d->register_bytes < USUAL_BYTES ? UINT64_MAX : d->register_bytes);
     }
     if (!place)
         return;

@@ -242,6 +242,10 @@ static void put_program_sentence(const struct rp_finding_texts *t, struct rp_buf
     const bool plural = cause == RP_CAUSE_LAUNCH || cause == RP_CAUSE_COPY;
 
     put_capital(rp_cause_facts(cause)->title, to);
+    if (t->of->program.line) {
+        rp_buf_puts(to, " at ");
+        put_line(t, t->of->program.line, to);
+    }
     rp_buf_puts(to, plural ? " limit the program" : " limits the program");
     if (t->of->program_share.known)
         rp_buf_printf(to, ": %s %% of %s", per_cent(t->of->program_share.value).text,

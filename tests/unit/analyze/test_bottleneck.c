@@ -370,14 +370,14 @@ static struct rp_finding declared(enum rp_cause cause, const char *limiter,
                                   struct resources_of_test has)
 {
     static struct rp_att_variable variables[] = {
-        {(char *)"x:4", 8},   {(char *)"x:3", 1024}, {(char *)"x:5", 3072}, {(char *)"x:3", 1024},
+        {(char *)"x:4", 8},   {(char *)"x:3", 1024}, {(char *)"x:5", 3072},
         {(char *)"x:7", 768}, {(char *)"x:6", 512},  {(char *)"x:2", 32},
     };
     static struct rp_att_kernel name = {.symbol = (char *)"k", .name = (char *)"k"};
     struct rp_thread_trace trace = {.kernels = &name,
                                     .kernel_count = 1,
                                     .variables = variables,
-                                    .variable_count = 7,
+                                    .variable_count = 6,
                                     .kernel_place = (char *)"x:1",
                                     .kernel_lds_bytes = has.own_lds_bytes};
     struct rp_thread_traces traces = {.traces = &trace, .count = 1};
@@ -424,14 +424,15 @@ static void what_keeps_waves_out_is_declared_somewhere(void **state)
 static void spills_are_of_an_array_or_of_the_kernel(void **state)
 {
     const struct resources_of_test lds = {128, 4096, 400, 4096}, bounds = {256, 4096, 400, 4096},
-                                   indexed = {44, 4096, 900, 4096};
+                                   indexed = {44, 4096, 900, 4096}, few = {64, 4096, 400, 4096};
     const struct rp_finding array = declared(RP_CAUSE_SPILLS, NULL, indexed);
 
     (void)state;
     assert_string_equal(declared(RP_CAUSE_SPILLS, NULL, lds).line, "x:7"); /* too large for 128 */
     assert_string_equal(declared(RP_CAUSE_SPILLS, NULL, bounds).line, "x:1");
     assert_null(declared(RP_CAUSE_SPILLS, NULL, bounds).limiter);
-    assert_string_equal(array.line, "x:7"); /* Registers are left. */
+    assert_string_equal(declared(RP_CAUSE_SPILLS, NULL, few).line, "x:1"); /* by launch bounds */
+    assert_string_equal(array.line, "x:7");                                /* Registers are left. */
     assert_string_equal(rp_finding_title(&array), "an array in scratch memory");
 }
 
