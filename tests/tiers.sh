@@ -54,7 +54,7 @@ NOT_SANITIZED='^(cli-(autotune|call-lines|code-objects|counters|debug-log|depend
 
 # Of the rest a quarter in the full tier, which one the seed says: what takes long with sanitizers and checks
 # numbers rather than memory. --night=sanitizers runs all of it.
-DRAWN_SANITIZED='^(cli-failed-launches|isa_(gemm|lane_kernels|mem_rows|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|memory_effects|propose)|tune_(search|strategies))$'
+DRAWN_SANITIZED='^(cli-failed-launches|isa_(gemm|lane_kernels|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|memory_effects|propose)|tune_(search|strategies))$'
 
 # How long on two idle processors of the kind that docs/contributing.md names, with what was compiled before in the
 # caches, and with empty ones: shown at the start until a tier has run here.
