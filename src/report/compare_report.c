@@ -477,12 +477,14 @@ static void put_gaps(const struct rp_page *page, const struct rp_versus_found *c
     page->out->failed |= gaps.failed;
 }
 
-/** Appends what is known of a time that is neither faster nor slower for certain. */
+/** Appends what is known of a time that is neither faster nor slower for certain.
+ * @param of_kernels  copies and waits are not in it, and may have become shorter */
 static void put_open(struct rp_buf *to, const struct rp_versus_time *t, const char *after,
-                     const char *before)
+                     const char *before, bool of_kernels)
 {
     if (t->verdict == RP_COMPARE_EQUAL)
-        rp_buf_printf(to, "No difference: %s is as fast as %s", after, before);
+        rp_buf_printf(to, "No difference%s: %s is as fast as %s",
+                      of_kernels ? " in the time of kernels" : "", after, before);
     else
         rp_buf_printf(to, "Undecided whether %s is faster or slower than %s", after, before);
     if (t->verdict == RP_COMPARE_UNDECIDED && t->bounded)
@@ -504,7 +506,7 @@ void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
     } else if (decided) {
         rp_buf_printf(to, "%s is %s than %s", after, rp_speed_change(1 / t->ratio).text, before);
     } else {
-        put_open(to, t, after, before);
+        put_open(to, t, after, before, !replay && !c->after->wall);
     }
     if (t->reason)
         rp_buf_printf(to, "%s%s", t->verdict == RP_COMPARE_UNDECIDED ? "; " : ": ", t->reason);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "trace/records.h"
 
 static const struct feature_words {
     const char *words, *unit;
@@ -144,15 +145,25 @@ static struct rp_number_text forecast(double factor)
     return rp_number_fixed(factor, factor < 1.095 ? 2 : factor < 9.95 ? 1 : 0);
 }
 
+/** Says whether times are known between bounds only: of such times nobody can tell what they would
+ * become. */
+static bool has_intervals(const struct rp_bottlenecks *b)
+{
+    const char *model = rp_timing_model_today(b->origin.timing_model);
+
+    return model && strcmp(model, rp_timing_model_today(RP_TIMING_COUNTS_WAS)) == 0;
+}
+
 /** Appends "low to high faster" of the program, or of the kernel where that of the program is not
  * known. What would be no gain is not said.
  * @param before  stands before it */
-static void put_gain(const struct rp_finding *f, const char *before, struct rp_buf *to)
+static void put_gain(const struct rp_finding_texts *t, const struct rp_finding *f,
+                     const char *before, struct rp_buf *to)
 {
     const struct rp_factor_range *r = f->program_gain.known ? &f->program_gain : &f->gain;
     const struct rp_number_text low = forecast(r->low), high = forecast(r->high);
 
-    if (!r->known || r->high < 1.005)
+    if (!r->known || r->high < 1.005 || has_intervals(t->of))
         return;
     rp_buf_puts(to, before);
     if (r->low < 1.005)
@@ -264,11 +275,14 @@ void rp_finding_put_program(const struct rp_finding_texts *t, struct rp_buf *to)
         put_kernel_sentence(t, to);
     else
         put_program_sentence(t, to);
-    if (!advice)
-        return;
-    rp_buf_printf(to, " Try: %s", advice);
-    put_gain(f, needs_less_work(f) ? "; with half of the work, expect " : "; expect ", to);
-    rp_buf_puts(to, ".");
+    if (advice) {
+        rp_buf_printf(to, " Try: %s", advice);
+        put_gain(t, f, needs_less_work(f) ? "; with half of the work, expect " : "; expect ", to);
+        rp_buf_puts(to, ".");
+    }
+    if (has_intervals(t->of))
+        rp_buf_puts(to, " Counts timing knows times between bounds only: shares of them are "
+                        "guesses, and --timing detailed says what to expect.");
 }
 
 /** Appends the kernel's further mistakes. */
@@ -286,7 +300,7 @@ void rp_finding_put_kernel(const struct rp_finding_texts *t, size_t kernel, stru
     const struct rp_finding *f = &t->of->kernels[kernel].finding;
 
     put_cause(t, f, to);
-    put_gain(f, needs_less_work(f) ? "; half of the work: " : "; ", to);
+    put_gain(t, f, needs_less_work(f) ? "; half of the work: " : "; ", to);
     put_also(t, &t->of->kernels[kernel], to);
 }
 

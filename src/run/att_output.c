@@ -667,13 +667,14 @@ static int write_clocks(const struct writer *w, struct rp_err *err)
 
 /* --- variables.json ------------------------------------------------------------------------ */
 
-/* rocprofv3 has no such file. A program without debug information has none. */
+/* rocprofv3 has no such file. A program without debug information has none; a kernel with nothing
+ * but parameters has an empty list. */
 static int write_variables(const struct writer *w, struct rp_err *err)
 {
     const struct rp_source_variables *all = &w->listing->variables;
     rp_autobuf text = {0};
 
-    if (!all->count)
+    if (!all->function_place)
         return 0;
     rp_buf_puts(&text, "{\"kernel\":");
     put_string(&text, all->function_place);

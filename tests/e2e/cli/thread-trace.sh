@@ -23,6 +23,15 @@ says out 'modelled time (detailed timing)'
 [ "$(ls .rocpd_profile/thread-trace/att-threads)" = "stats_ui_output_agent_1_dispatch_2.csv
 ui_output_agent_1_dispatch_2" ] || fail 'what was traced'
 check 2
+# What the kernel declares, without its parameters.
+python3 - "$(folder)" traced.hip <<'EOF' || fail 'declarations of the kernel'
+import json, os, sys
+declared = json.load(open(sys.argv[1] + "/variables.json"))
+head = next(n for n, line in enumerate(open(sys.argv[2]), 1) if "looped(const float *in" in line)
+assert declared["kernel"] == f"{os.path.realpath(sys.argv[2])}:{head}", declared["kernel"]
+names = [v["name"] for v in declared["variables"] if v["function"] == "looped"]
+assert "sum" in names and not {"in", "out", "turns"} & set(names), names
+EOF
 fact 'waves 4'; fact 'cus 1'; fact 'engines 0'; fact 'simds 0,1,2,3'; fact 'modelled 64 64'
 fact 'symbol _Z6loopedPKfPfi'
 grep -qx "LOOPED.load $((4 * 12)) 0" facts || { cat facts >&2; fail 'loads of the loop'; }

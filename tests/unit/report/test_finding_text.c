@@ -77,6 +77,27 @@ static void a_kernel_that_limits_the_program(void **state)
                       "while it is on the chip; expect 1.5x to 2.1x faster for the kernel.");
 }
 
+/* Of an interval nobody can tell what it would become, whatever its model was called. */
+static void times_between_bounds_promise_nothing(void **state)
+{
+    static const char *const models[] = {"counts", "fast"};
+    struct sample s;
+
+    (void)state;
+    make(&s, RP_CAUSE_HBM);
+    for (size_t i = 0; i < 2; i++) {
+        s.b.origin.timing_model = models[i];
+        check_program(&s, "`saxpy<float>` takes 71 % of the critical path and is memory-bandwidth "
+                          "bound: HBM bandwidth at saxpy.hip:12 (86 % of peak). Try: move fewer "
+                          "bytes: fuse kernels, use narrower types, reuse data while it is on the "
+                          "chip. Counts timing knows times between bounds only: shares of them are "
+                          "guesses, and --timing detailed says what to expect.");
+        check_kernel(&s, "HBM bandwidth at saxpy.hip:12");
+    }
+    s.b.origin.timing_model = "detailed";
+    check_kernel(&s, "HBM bandwidth at saxpy.hip:12; 1.3x to 1.6x faster end to end");
+}
+
 /* What is not known is said, with what would tell. */
 static void what_is_not_known(void **state)
 {
@@ -180,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_that_limits_the_program),
+        cmocka_unit_test(times_between_bounds_promise_nothing),
         cmocka_unit_test(what_is_not_known),
         cmocka_unit_test(what_limits_beside_kernels),
         cmocka_unit_test(evidence_has_words),
