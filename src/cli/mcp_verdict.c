@@ -57,6 +57,7 @@ static void put_compared(const json_t *object, struct rp_buf *to)
             .path = (char *)text_of(json_object_get(object, "baseline"), "path")};
         const struct rp_versus_side after = {
             .path = (char *)text_of(side, "path"),
+            .wall = by && strcmp(by, "wallclock") == 0,
             .told = {.is = by && strcmp(by, "replay") == 0,
                      .wrong = json_is_true(json_object_get(whole, "different_output"))}};
         const struct rp_versus_found found = {

@@ -229,6 +229,16 @@ static void the_verdict_comes_first(void **state)
          "\"low\": null, \"high\": null, \"reason\": \"too few runs\"}}}]}'",
          "b is 2.0x faster than a.\nUndecided whether c is faster or slower than a; too few "
          "runs.\n"},
+        {"compare",
+         "echo '{\"baseline\": {\"path\": \"a\"}, \"comparisons\": [{\"after\": {\"path\": \"b\", "
+         "\"measurement\": \"dispatches\"}, \"whole\": {\"time\": {\"verdict\": \"equal\", "
+         "\"ratio\": 1, \"low\": 1, \"high\": 1, \"reason\": null}}}, {\"after\": {\"path\": "
+         "\"c\", "
+         "\"measurement\": \"wallclock\"}, \"whole\": {\"time\": {\"verdict\": \"equal\", "
+         "\"ratio\": 1, "
+         "\"low\": 1, \"high\": 1, \"reason\": null}}}]}'",
+         "No difference in the time of kernels: b is as fast as a.\nNo difference: c is as fast as "
+         "a.\n"},
         {"compare", "echo '{\"comparisons\": [1, {\"after\": 2}]}'",
          "{\"comparisons\": [1, {\"after\": 2}]}\n"},
     };
