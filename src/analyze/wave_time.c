@@ -456,6 +456,7 @@ static double add_instruction(const struct rp_att_instruction *in, enum rp_wave_
     mine->bytes += 64.0 * rp_isa_bytes_per_lane(in->isa) * (double)in->sums.executed;
     fetch->cycles += (double)in->sums.idle_cycles;
     to->cycles += own + awaited + (double)in->sums.idle_cycles;
+    to->has_lines |= *in->source != '\0';
     return own + awaited;
 }
 

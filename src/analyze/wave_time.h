@@ -55,6 +55,7 @@ struct rp_wave_time {
     char *branch_outer;   /**< the line of the kernel into which it is inlined; NULL = into none */
     double branch_cycles; /**< of arithmetic that it rules */
     double waves;         /**< traced */
+    bool has_lines;       /**< false: the code was compiled without line information */
     double lives_ns;      /**< sum of their lives; 0 = a trace lacks its clock */
 };
 

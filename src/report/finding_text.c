@@ -264,6 +264,15 @@ static void put_program_sentence(const struct rp_finding_texts *t, struct rp_buf
     rp_buf_puts(to, ".");
 }
 
+/** Says why a traced kernel has no line. */
+static bool lacks_line_information(const struct rp_bottleneck_kernel *k, const struct rp_finding *f)
+{
+    const bool has_cause = f->cause != RP_CAUSE_UNKNOWN && f->cause != RP_CAUSE_BALANCED &&
+                           f->cause != RP_CAUSE_RUNTIME;
+
+    return has_cause && !f->line && k->waves.cycles > 0 && !k->waves.has_lines;
+}
+
 void rp_finding_put_program(const struct rp_finding_texts *t, struct rp_buf *to)
 {
     const struct rp_finding *f = &t->of->program;
@@ -280,6 +289,9 @@ void rp_finding_put_program(const struct rp_finding_texts *t, struct rp_buf *to)
         put_gain(t, f, needs_less_work(f) ? "; with half of the work, expect " : "; expect ", to);
         rp_buf_puts(to, ".");
     }
+    if (t->of->program_is_kernel &&
+        lacks_line_information(&t->of->kernels[t->of->program_kernel], f))
+        rp_buf_puts(to, " Its code has no line information: compile it with -g to know the line.");
     if (has_intervals(t->of))
         rp_buf_puts(to, " Counts timing knows times between bounds only: shares of them are "
                         "guesses, and --timing detailed says what to expect.");

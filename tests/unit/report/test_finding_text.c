@@ -197,10 +197,47 @@ static void code_is_marked(void **state)
     rp_finding_texts_free(&texts);
 }
 
+static void code_without_lines_is_said_to_be_that(void **state)
+{
+    static const char *const word = " Its code has no line information: compile it with -g to "
+                                    "know the line.";
+    const struct {
+        double cycles;
+        bool has_lines, has_line;
+        enum rp_cause cause;
+        bool said;
+    } cases[] = {
+        {100, false, false, RP_CAUSE_SPILLS, true},
+        {100, true, false, RP_CAUSE_SPILLS, false},    /* The line is unknown for another reason. */
+        {0, false, false, RP_CAUSE_SPILLS, false},     /* Nothing was traced. */
+        {100, false, true, RP_CAUSE_SPILLS, false},    /* The host code has lines. */
+        {100, false, false, RP_CAUSE_BALANCED, false}, /* No line is to be changed. */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_finding_texts texts;
+        rp_autobuf text = {0};
+        struct sample s;
+
+        make(&s, cases[i].cause);
+        if (!cases[i].has_line)
+            s.b.program.line = NULL;
+        s.kernels[0].waves.cycles = cases[i].cycles;
+        s.kernels[0].waves.has_lines = cases[i].has_lines;
+        assert_int_equal(rp_finding_texts_make(&s.b, &texts, &err), 0);
+        rp_finding_put_program(&texts, &text);
+        assert_int_equal(strstr(rp_buf_text(&text), word) != NULL, cases[i].said);
+        rp_finding_texts_free(&texts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_that_limits_the_program),
+        cmocka_unit_test(code_without_lines_is_said_to_be_that),
         cmocka_unit_test(times_between_bounds_promise_nothing),
         cmocka_unit_test(what_is_not_known),
         cmocka_unit_test(what_limits_beside_kernels),
