@@ -112,6 +112,15 @@ static bool needs_detail(const struct rp_versus_time *t)
     return t->verdict == RP_COMPARE_UNDECIDED && t->basis == RP_COMPARE_MODELLED;
 }
 
+static size_t word_count(char *const *words)
+{
+    size_t count = 0;
+
+    while (words && words[count])
+        count++;
+    return count;
+}
+
 /** Adds the command that makes the result again in more detail. */
 static void put_detailed(const struct rp_versus_side *side, const char **words)
 {
@@ -120,19 +129,11 @@ static void put_detailed(const struct rp_versus_side *side, const char **words)
 
     memcpy(words, profile, sizeof profile);
     words += sizeof profile / sizeof *profile;
-    if (side->command_words[0][0] == '-')
+    if (rp_needs_separator(RP_COMMAND_profile, side->command_words,
+                           word_count(side->command_words)))
         *words++ = "--";
     for (size_t i = 0; side->command_words[i]; i++)
         *words++ = side->command_words[i];
-}
-
-static size_t word_count(char *const *words)
-{
-    size_t count = 0;
-
-    while (words && words[count])
-        count++;
-    return count;
 }
 
 /** What became slower, or does not pass a gate, is looked at closer, what is undecided in more

@@ -502,7 +502,8 @@ static void put_next(const struct rp_profile_cli *options, struct rp_buf *text)
             words[count++] = "--device";
             words[count++] = options->device;
         }
-        if (options->args.operands[0][0] == '-')
+        if (rp_needs_separator(RP_COMMAND_profile, options->args.operands,
+                               options->args.operand_count))
             words[count++] = "--";
         for (size_t i = 0; i < options->args.operand_count; i++)
             words[count++] = options->args.operands[i];

@@ -122,6 +122,7 @@ enum { /* The names are the flags as rows write them. */
        ONCE = RP_OPTION_ONCE,
        ENDS = RP_OPTION_ENDS,
        HIDDEN = RP_OPTION_HIDDEN,
+       BEHIND = RP_OPTION_BEHIND,
        FORM = 0,
        ACTION = RP_OPTION_IS_ACTION,
        ONE = 0,
@@ -713,6 +714,82 @@ static int check_operands(const struct table *t, const struct rp_args *args, str
     return 0;
 }
 
+/** Finds an option BEHIND by the word that it begins with.
+ * @param ret_words how many words it takes
+ * @return its place; 0: it is none */
+static size_t option_behind(const struct table *t, const char *word, size_t *ret_words)
+{
+    for (size_t place = 1; place <= t->option_count; place++) {
+        const struct rp_row *row = t->options[place];
+
+        *ret_words = row->type == RP_VALUE_FLAG ? 1 : 2;
+        if (row->flags & RP_OPTION_BEHIND && strncmp(word, "--", 2) == 0 &&
+            strcmp(word + 2, row->name) == 0)
+            return place;
+    }
+    return 0;
+}
+
+/** Returns how many words the option at the end of these takes; 0: there is none. */
+static size_t words_at_end(const struct table *t, char *const *words, size_t count)
+{
+    for (size_t length = 1, takes; length <= 2 && length <= count; length++)
+        if (option_behind(t, words[count - length], &takes) && takes == length)
+            return length;
+    return 0;
+}
+
+/** Counts the words that are left to the program, of which the first is its name. */
+static size_t words_of_program(const struct table *t, char *const *words, size_t count)
+{
+    for (size_t length; count > 1 && (length = words_at_end(t, words + 1, count - 1)) > 0;)
+        count -= length;
+    return count;
+}
+
+bool rp_needs_separator(enum rp_command_id command, char *const *program, size_t count)
+{
+    const struct table t = table_of(command);
+
+    return program[0][0] == '-' || words_of_program(&t, program, count) < count;
+}
+
+/** Says what was taken, because a program may have options of these names. */
+static void note_behind(const struct rp_args *args, size_t kept)
+{
+    size_t count;
+    const char *program = args->operands[0];
+    rp_autobuf words = {0};
+
+    for (size_t i = kept; i < args->operand_count; i++)
+        rp_buf_printf(&words, "%s%s", i > kept ? " " : "", args->operands[i]);
+    rp_cli_note("%s behind %s is read by rocm-perf %s; to pass it to %s, write -- before %s or set "
+                "ROCM_PERF_STRICT_ARGS=1",
+                rp_buf_text(&words), program, rp_command_rows(args->command, &count)->name, program,
+                program);
+}
+
+/** People write options of profile behind PROGRAM, too. Those which end the line are taken from the
+ * program's arguments, unless "--" says that all of these are the program's. */
+static int take_behind(struct line *l, struct rp_args *args, struct rp_err *err)
+{
+    const char *strict = getenv("ROCM_PERF_STRICT_ARGS");
+    const size_t kept = words_of_program(l->table, args->operands, args->operand_count);
+    int rc = 0;
+
+    if (kept == args->operand_count || (strict && *strict && strcmp(strict, "0") != 0))
+        return 0;
+    note_behind(args, kept);
+    for (size_t at = kept, length; rc == 0 && at < args->operand_count; at += length) {
+        const size_t place = option_behind(l->table, args->operands[at], &length);
+
+        rc = take_option(l, place, length > 1 ? args->operands[at + 1] : NULL, args, err);
+    }
+    args->operands[kept] = NULL;
+    args->operand_count = kept;
+    return rc;
+}
+
 /** @return 1: goes on; 0: help is wanted; negative */
 static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp_err *err)
 {
@@ -721,6 +798,7 @@ static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp
     struct option names[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, HELP}};
     char letters[2 * MOST_OPTIONS + 8] = "";
     struct rp_args *args = ret;
+    const char *value = NULL;
     int key, rc = 0;
 
     snprintf(letters, sizeof letters, "%s:h", t->rows->operands == RP_OPERANDS_STOP ? "+" : "");
@@ -744,12 +822,16 @@ static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp
             return bad_option(t, argv[optind - 1], key, err);
         while (key < FIRST && t->options[++place]->letter != key)
             ;
+        value = optarg;
         rc = take_option(l, place, optarg, args, err);
         if (rc == 0 && t->options[place]->flags & RP_OPTION_ENDS)
             return 1;
     }
     args->operands = argv + optind;
     args->operand_count = (size_t)(argc - optind);
+    /* "-o --" names a folder: that word separates nothing. */
+    if (rc == 0 && (strcmp(argv[optind - 1], "--") != 0 || argv[optind - 1] == value))
+        rc = take_behind(l, args, err);
     if (rc == 0)
         rc = check_operands(t, args, err);
     for (size_t i = 0; i < t->count && rc == 0; i++)

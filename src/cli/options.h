@@ -134,6 +134,11 @@ char **rp_words_copy(int count, char *const *words);
 void rp_next_command(const struct rp_args *args, char *const *argv,
                      const struct rp_other_option *others, size_t count, struct rp_buf *text);
 
+/** Says whether "--" must stand before these words of a program, because the command would read
+ * some of them as options of its own.
+ * @param program its name and arguments */
+bool rp_needs_separator(enum rp_command_id command, char *const *program, size_t count);
+
 /** @param args  struct rp_<command>_cli */
 void rp_args_free(void *args);
 
@@ -170,6 +175,7 @@ enum {
     RP_OPTION_IS_ACTION = 16, /**< of TOOL_CHOICE */
     RP_OPTION_ALL = 32,       /**< of OPERAND */
     RP_OPTION_NEEDED = 64,
+    RP_OPTION_BEHIND = 128, /**< it may end the command line, behind PROGRAM and its arguments */
 };
 
 /** Returns a name of a table, or NULL at its end. */

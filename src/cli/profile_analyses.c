@@ -460,10 +460,10 @@ static int collect_counters(const struct rp_profile_cli *options,
     return rc < 0 ? rc : count_all(options, session, &plan, err);
 }
 
-static int make_roofline(struct rp_profile_session *session, const struct rp_result_request *wish,
-                         struct rp_err *err)
+static int make_roofline(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                         const struct rp_result_request *wish, struct rp_err *err)
 {
-    static const struct rp_roofline_options plain;
+    const struct rp_roofline_options roof = {.memory_gbps = options->memory_gbps};
     struct rp_inputs in = {.stores = session->stores,
                            .store_count = session->store_count,
                            .counters = session->counters,
@@ -473,7 +473,7 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_res
     if (!session->counters)
         return 0;
     rp_buf_puts(&session->summary, wish->print == RP_RESULT_TERMINAL ? "\n" : "");
-    rc = rp_make_roofline(&in, &plain, &session->roofline, err);
+    rc = rp_make_roofline(&in, &roof, &session->roofline, err);
     if (rc == 0)
         rc = rp_put_roofline(&session->roofline, wish, &session->summary, err);
     session->has_roofline = rc == 0;
@@ -485,13 +485,13 @@ static int make_roofline(struct rp_profile_session *session, const struct rp_res
 static int show_counters(const struct rp_profile_cli *options, struct rp_profile_session *session,
                          struct rp_err *err)
 {
-    static const struct rp_roofline_options plain;
+    const struct rp_roofline_options roof = {.memory_gbps = options->memory_gbps};
     rp_cleanup(rp_roofline_free) struct rp_roofline made = {0};
     rp_autobuf text = {0};
     int rc = 0;
 
     if (!session->has_roofline)
-        rc = rp_roofline_compute(session->counters, &plain, &made, err);
+        rc = rp_roofline_compute(session->counters, &roof, &made, err);
     if (rc == 0)
         rc = rp_report_counters_term(session->has_roofline ? &session->roofline : &made,
                                      options->counters.count > 0, rp_cli_style(), &text, err);
@@ -746,7 +746,7 @@ int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_
     if (rc == 0 && (roofline || options->counters.count))
         rc = collect_counters(options, session, err);
     if (rc == 0 && roofline)
-        rc = make_roofline(session, options->roofline || all ? &wish : &silent, err);
+        rc = make_roofline(options, session, options->roofline || all ? &wish : &silent, err);
     if (rc == 0 && options->deep_analysis)
         rc = deep(options, session, all ? &wish : &silent, err);
     if (rc == 0 && roofline && !session->counters && wish.print == RP_RESULT_TERMINAL)

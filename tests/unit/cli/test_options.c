@@ -198,6 +198,9 @@ static void what_is_refused(void **state)
         {RP_COMMAND_profile, "profile|--att-target-cu|1|p"},
         {RP_COMMAND_profile, "profile|--pmc|, |p"},
         {RP_COMMAND_profile, "profile|-o||p"},
+        {RP_COMMAND_profile, "profile|p|--json|--quiet"},
+        {RP_COMMAND_profile, "profile|p|--memory-bandwidth-gbps|x"},
+        {RP_COMMAND_profile, "profile|p|--no-rocprof|--why"},
         {RP_COMMAND_autotune, "autotune|--simulate|s|--max-fraction|0"},
         {RP_COMMAND_autotune, "autotune|--simulate|s|--seed|9223372036854775808"},
         {RP_COMMAND_autotune, "autotune|--simulate|s|--warmup|1"},
@@ -237,6 +240,71 @@ static void version_ends_the_line(void **state)
         parse(RP_COMMAND_profile, "profile|--version|--bogus", &test_line, &profile, &code));
     assert_true(profile.version);
     rp_args_free(&profile);
+}
+
+/** Options that end the line behind PROGRAM are the command's, unless "--" stands before PROGRAM:
+ * which of the words are left to it. */
+static void options_may_end_the_line(void **state)
+{
+    static const struct {
+        const char *words;
+        size_t left;
+        bool json, roofline;
+        double gbps;
+    } lines[] = {
+        {"profile|p|--json", 1, true, false, 0},
+        {"profile|p|x|--roofline|--json", 2, true, true, 0},
+        {"profile|p|--memory-bandwidth-gbps|100|--json", 1, true, false, 100},
+        {"profile|p|--memory-bandwidth-gbps|7|--memory-bandwidth-gbps|9", 1, false, false, 9},
+        {"profile|--json|p", 1, true, false, 0},
+        {"profile|--json|p|--roofline", 1, true, true, 0},
+        {"profile|-o|--|p|--json", 1, true, false, 0},
+        {"profile|--|p|--json", 2, false, false, 0},
+        {"profile|-o|d|--|p|--json", 2, false, false, 0},
+        {"profile|-o|--|--|p|--json", 2, false, false, 0},
+        {"profile|p|--json|x", 3, false, false, 0},
+        {"profile|p|--json|x|--roofline", 3, false, true, 0},
+        {"profile|p|--json=1", 2, false, false, 0},
+        {"profile|p|--js", 2, false, false, 0},
+        {"profile|p|--runs|1", 3, false, false, 0},
+        {"profile|p|--memory-bandwidth-gbps", 2, false, false, 0},
+        {"profile|p|--memory-bandwidth-gbps|--json", 2, true, false, 0},
+        {"profile|p|-v|--verbose", 3, false, false, 0},
+    };
+    struct rp_profile_cli profile;
+    struct test_line test_line;
+    int code;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (!parse(RP_COMMAND_profile, lines[i].words, &test_line, &profile, &code))
+            fail_msg("%s is refused", lines[i].words);
+        if (profile.args.operand_count != lines[i].left || profile.args.operands[lines[i].left] ||
+            profile.json != lines[i].json || profile.roofline != lines[i].roofline ||
+            profile.memory_gbps != lines[i].gbps)
+            fail_msg("%s: %zu words are the program's", lines[i].words, profile.args.operand_count);
+        rp_args_free(&profile);
+    }
+    setenv("ROCM_PERF_STRICT_ARGS", "1", 1);
+    assert_true(parse(RP_COMMAND_profile, "profile|p|--json", &test_line, &profile, &code));
+    assert_int_equal(profile.args.operand_count, 2);
+    assert_false(profile.json);
+    rp_args_free(&profile);
+    unsetenv("ROCM_PERF_STRICT_ARGS");
+}
+
+/** A command line to paste has "--" where words of the program would be read as options. */
+static void separators_are_there_where_needed(void **state)
+{
+    char program[] = "p", dash[] = "-p", word[] = "x", json[] = "--json";
+    char *with[] = {program, word, json, NULL}, *before[] = {program, json, word, NULL};
+    char *named[] = {dash, NULL};
+
+    (void)state;
+    assert_true(rp_needs_separator(RP_COMMAND_profile, with, 3));
+    assert_true(rp_needs_separator(RP_COMMAND_profile, named, 1));
+    assert_false(rp_needs_separator(RP_COMMAND_profile, before, 3));
+    assert_false(rp_needs_separator(RP_COMMAND_run, with, 3));
 }
 
 /** What %l and %d stand for is in each text of --help. */
@@ -290,10 +358,16 @@ static void typing_errors_are_understood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_name_what_is_there), cmocka_unit_test(options_differ),
-        cmocka_unit_test(presets_are_there),        cmocka_unit_test(values_as_they_are_written),
-        cmocka_unit_test(what_is_refused),          cmocka_unit_test(version_ends_the_line),
-        cmocka_unit_test(help_has_no_gaps),         cmocka_unit_test(typing_errors_are_understood),
+        cmocka_unit_test(rules_name_what_is_there),
+        cmocka_unit_test(options_differ),
+        cmocka_unit_test(presets_are_there),
+        cmocka_unit_test(values_as_they_are_written),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(version_ends_the_line),
+        cmocka_unit_test(options_may_end_the_line),
+        cmocka_unit_test(separators_are_there_where_needed),
+        cmocka_unit_test(help_has_no_gaps),
+        cmocka_unit_test(typing_errors_are_understood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

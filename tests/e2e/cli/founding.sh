@@ -1,0 +1,77 @@
+# Every command line of the five founding documents, as they are written, and what they promise of the results. The
+# table of docs/README.md says where it is.
+. "$(dirname "$0")/../lib.sh"
+unset ROCM_PERF_DEVICE_TIMING
+example vector_add
+cp vector_add kernel_binary
+mv vector_add your_app
+printf '#!/bin/sh\nprintf "[%%s]" "$@"\nexec ./kernel_binary\n' >words
+chmod +x words
+valid() { expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/$1.schema.json" "$2"; }
+
+expect 0 rocm-perf --version
+expect 0 rocm-perf-lab --version
+
+# The manual: tables, JSON, a number, the log of the tracer, the time of the process.
+expect 0 rocm-perf profile ./kernel_binary
+for word in Runtime Stability 'CV '; do says out "$word"; done
+expect 0 rocm-perf profile -v ./kernel_binary # -v does not go behind it: it is none of the words
+for word in occupancy VGPR LDS; do says out "$word"; done
+expect 0 rocm-perf profile ./kernel_binary --json
+says err '--json behind ./kernel_binary is read by rocm-perf profile; to pass it to ./kernel_binary, write -- before'
+says err 'ROCM_PERF_STRICT_ARGS=1'
+[ "$(grep -c 'is read by' err)" = 1 ] || fail 'more than one line says so'
+mv out said.json
+valid profile said.json
+python3 - said.json <<'PYTHON'
+import json, sys
+found = json.load(open(sys.argv[1]))
+keys = {"schema_version", "kernel", "gpu", "runtime_ms", "stability", "resources", "occupancy", "roofline"}
+assert keys <= set(found), keys - set(found)
+assert found["schema_version"] == "1.0" or found["schema_version"].startswith("1."), found["schema_version"]
+assert found["roofline"] is None and found["runtime_ms"] > 0
+assert found["stability"]["cv"] == 0 and found["stability"]["classification"] == "stable"
+assert {"vgpr_per_thread", "lds_bytes"} <= set(found["resources"])
+assert {"theoretical", "threads_per_block", "wave_size"} <= set(found["occupancy"])
+assert found["provenance"]["command"] == ["./kernel_binary"], found["provenance"]
+PYTHON
+expect 0 rocm-perf profile ./kernel_binary --quiet
+[[ $(cat out) =~ ^[0-9]+\.[0-9]+$ ]] || fail 'not only a number'
+expect 0 rocm-perf profile ./kernel_binary --debug
+[ -s .rocpd_profile/tracer.log ] || fail 'no log of the tracer'
+expect 0 rocm-perf profile ./kernel_binary --no-rocprof
+says out 'wall clock'
+expect 0 rocm-perf profile ./kernel_binary --roofline
+for word in FLOP/byte FLOP/s B/s; do says out "$word"; done
+cp .rocpd_profile/roofline.json full.json
+expect 0 rocm-perf profile ./kernel_binary --roofline --memory-bandwidth-gbps 100
+[ "$(json kernels.0.ceilings.hbm_gbps .rocpd_profile/roofline.json)" = 100 ] || fail 'not the bandwidth that was given'
+[ "$(json kernels.0.ceilings.hbm_gbps full.json)" = 5324.8 ] || fail 'not the bandwidth of an MI300X'
+expect 0 rocm-perf profile --memory-bandwidth-gbps 100 --roofline ./kernel_binary
+[ "$(json kernels.0.ceilings.hbm_gbps .rocpd_profile/roofline.json)" = 100 ] || fail 'not the bandwidth that was given first'
+
+# Each of the words alone; and what is the program's: words before others, words behind --, other words.
+for word in --json --quiet --debug --no-rocprof --roofline --deep-analysis --focus-critical --why \
+    '--memory-bandwidth-gbps 100'; do
+    expect 0 rocm-perf profile --runs 1 ./words one $word
+    grep -qF "[one]" out err || fail "$word: arguments"
+    ! grep -qF "[$word]" out err || fail "$word went to the program"
+    [ "$(json provenance.command .rocpd_profile/profile.json)" = '["./words", "one"]' ] || fail "$word is in the command"
+done
+expect 0 rocm-perf profile --runs 1 ./words --json two --quiet
+says err '[--json][two]'
+[ "$(wc -l <out)" = 1 ] || fail '--quiet was not read'
+expect 0 rocm-perf profile --runs 1 -- ./words --json --quiet
+says out '[--json][--quiet]'
+ROCM_PERF_STRICT_ARGS=1 expect 0 rocm-perf profile --runs 1 ./words --json
+says out '[--json]'
+! grep -q 'is read by' err || fail 'said although nothing was taken'
+says out 'Next: rocm-perf profile --why -- ./words --json'
+
+# A history's series is that of the program, with and without options behind it.
+expect 0 rocm-perf profile ./kernel_binary --roofline
+expect 0 rocm-perf history add --db h.db .rocpd_profile
+expect 0 rocm-perf profile ./kernel_binary
+expect 0 rocm-perf history add --db h.db --commit other .rocpd_profile
+expect 0 rocm-perf history list --db h.db
+[ "$(awk '{ print $NF }' out | sort -u)" = ./kernel_binary ] || fail 'another series with options behind the program'
