@@ -231,7 +231,10 @@ static uint64_t proc_tree_resident_bytes(void)
 static volatile sig_atomic_t interrupted_by;
 static volatile int64_t interrupted_at_ns;
 static volatile pid_t signal_target;
-static volatile sig_atomic_t killed; /**< because nobody waited for its end */
+static volatile sig_atomic_t killed;       /**< because nobody waited for its end */
+static volatile sig_atomic_t survives;     /**< see rp_proc_survive_signals */
+static volatile sig_atomic_t stop_asked;   /**< by this signal, since then */
+static volatile sig_atomic_t survived_run; /**< signal_target has result_survives */
 
 enum { NS_PER_S = 1000000000 };
 static const int64_t GRACE_NS = (int64_t)5 * NS_PER_S;
@@ -240,19 +243,57 @@ static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { ENDING_SIGNALS = sizeof ending_signals / sizeof *ending_signals };
 
 /* A second request after a while is meant. Signals that come together are one request. */
-static void forward_signal(int signo)
+static void forward_and_end(int signo, bool has_it)
 {
-    int saved = errno;
-    int64_t now_ns = rp_now_ns();
-    bool again = interrupted_by && now_ns - interrupted_at_ns >= NS_PER_S;
+    const int64_t now_ns = rp_now_ns();
+    const bool again = interrupted_by && now_ns - interrupted_at_ns >= NS_PER_S;
 
     if (!interrupted_by)
         interrupted_at_ns = now_ns;
     interrupted_by = signo;
-    if (signal_target) {
-        killed = killed || again;
+    if (!signal_target)
+        return;
+    killed = killed || again;
+    if (again || !has_it)
         kill(signal_target, again ? SIGKILL : signo);
+}
+
+/* The first request ends the program, if one runs; the second kills it; with no program to end the
+ * next one ends this process, whatever it does. */
+static void forward_and_survive(int signo, bool has_it)
+{
+    const pid_t program = survived_run ? signal_target : 0;
+    const int64_t now_ns = rp_now_ns();
+
+    if (!stop_asked) {
+        stop_asked = signo;
+        if (program && !has_it)
+            kill(program, signo);
+    } else if (now_ns - interrupted_at_ns < NS_PER_S) {
+        return;
+    } else if (program) {
+        killed = 1;
+        kill(program, SIGKILL);
+    } else {
+        if (signal_target)
+            kill(signal_target, SIGKILL);
+        _exit(RP_INTERRUPTED);
     }
+    interrupted_at_ns = now_ns;
+}
+
+/* A terminal has sent its own to the program already, if that is in our group, and many programs
+ * take a second one for the wish to end without order. */
+static void on_signal(int signo, siginfo_t *about, void *context)
+{
+    const bool has_it = about->si_code == SI_KERNEL && signal_target > 0;
+    const int saved = errno;
+
+    (void)context;
+    if (survives)
+        forward_and_survive(signo, has_it);
+    else
+        forward_and_end(signo, has_it);
     errno = saved;
 }
 
@@ -260,7 +301,7 @@ static void forward_signal(int signo)
  * background job has it ignored, and must still be stoppable. */
 static void catch_signals(struct sigaction *ret_old)
 {
-    struct sigaction forward = {.sa_handler = forward_signal};
+    struct sigaction forward = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
 
     for (unsigned i = 0; i < ENDING_SIGNALS; i++) {
         int signo = ending_signals[i];
@@ -283,6 +324,17 @@ int rp_proc_interrupted(struct rp_err *err)
     if (!interrupted_by)
         return 0;
     return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s", sigabbrev_np(interrupted_by));
+}
+
+void rp_proc_survive_signals(void)
+{
+    rp_proc_catch_signals();
+    survives = 1;
+}
+
+int rp_proc_stop_asked(void)
+{
+    return stop_asked;
 }
 
 int rp_proc_interrupting_signal(void)
@@ -460,7 +512,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
     int64_t begin_ns = rp_now_ns();
     /* A terminal sends Ctrl-C to all of us, and only its foreground group may read from it. Without
      * one the signal comes to this process alone, and must reach what a script has started, too. */
-    bool own_group = proc->limits || !isatty(STDIN_FILENO);
+    bool own_group = proc->limits || !isatty(STDIN_FILENO) || (survives && !proc->result_survives);
     ssize_t got;
     pid_t child;
 
@@ -479,10 +531,13 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
     if (own_group)
         /* The child does so too, because nobody knows which of the two is first. */
         setpgid(child, child);
+    survived_run = proc->result_survives;
     signal_target = own_group ? -child : child;
     close(report[1]);
     if (interrupted_by) /* The signal came between the fork and the line above. */
         kill(signal_target, interrupted_by);
+    if (stop_asked && survived_run)
+        kill(signal_target, stop_asked);
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;
     close(report[0]);
@@ -510,6 +565,7 @@ int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_e
     rp_orphans_end(&adopted);
     for (unsigned i = 0; i < ENDING_SIGNALS; i++)
         sigaction(ending_signals[i], &old[i], NULL);
+    end.interrupted = proc->result_survives ? stop_asked : 0;
     if (rc == 0)
         rc = rp_proc_interrupted(err);
     if (rc == 0)

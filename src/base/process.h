@@ -68,6 +68,7 @@ struct rp_proc {
     int stdin_fd, stdout_fd, stderr_fd;  /**< 0 = inherit */
     int64_t timeout_ns;                  /**< 0 = may take for ever */
     const struct rp_proc_limits *limits; /**< NULL: none. With limits it has its own group */
+    bool result_survives; /**< after rp_proc_survive_signals: it is what a signal is to end */
     /**< called ten times a second while it runs; may be NULL */
     void (*waiting)(void *context, int64_t elapsed_ns);
     void *context;
@@ -78,6 +79,7 @@ struct rp_proc_end {
     int status;       /**< exit status, or the signal's number */
     bool over_memory; /**< it took more than limits.resident_bytes, and was killed */
     bool timed_out;   /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
+    int interrupted;  /**< with result_survives: the signal that came, at the latest now; 0: none */
     int64_t wall_ns;  /**< start to end, monotonic clock */
 };
 
@@ -94,6 +96,15 @@ int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_e
 /** From here on these signals do not end this process at any time: they are remembered. Commands
  * that have something to clean up after the program need this. */
 void rp_proc_catch_signals(void);
+
+/** From here on the first of these signals asks a program with result_survives to end, and nothing
+ * else: what it leaves is still wanted, so rp_proc_interrupted stays 0, and other processes are
+ * started as before. A second one, at least a second later, kills the program. Where no program
+ * runs any more it ends this process with status 130, unless it is blocked. */
+void rp_proc_survive_signals(void);
+
+/** Returns the signal that has come since then, or 0. */
+int rp_proc_stop_asked(void);
 
 /** Returns the signal that has come, or 0. */
 int rp_proc_interrupting_signal(void);

@@ -130,6 +130,11 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
 {
     uint64_t lost = session->losses.lost_dispatches + session->losses.lost_records;
 
+    if (session->interrupted)
+        return rp_fail(err, RP_INTERRUPTED,
+                       "interrupted by SIG%s before a kernel of %s came to its end: there is "
+                       "nothing to keep",
+                       sigabbrev_np(session->interrupted), options->args.operands[0]);
     if (lost)
         return rp_fail(err, RP_PROGRAM,
                        "no kernel of %s came to its end (%" PRIu64 " did not), so there is nothing "
@@ -149,6 +154,49 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
                    session->run.device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
 }
 
+static void note_interrupted(const struct rp_profile_cli *options,
+                             const struct rp_profile_session *session, size_t runs)
+{
+    rp_cli_note("interrupted by SIG%s: the result is of the first %zu of %" PRIu64 " runs",
+                sigabbrev_np(session->interrupted), runs, options->runs);
+}
+
+/* A repeat that was cut short says nothing about the base run. */
+static void drop_last_run(const struct rp_profile_cli *options, struct rp_profile_session *session)
+{
+    struct rp_run *run = &session->runs[--session->run_count];
+
+    note_interrupted(options, session, session->run_count);
+    for (size_t i = 0; i < run->db_count; i++)
+        unlink(run->db_paths[i]);
+    rp_run_free(run);
+}
+
+/* What the base run recorded until the signal is worth keeping, be it a result or not. */
+static int keep_interrupted(const struct rp_profile_cli *options,
+                            struct rp_profile_session *session, struct rp_err *err)
+{
+    const struct rp_run *run = &session->runs[0];
+
+    session->out_of_order = rp_profile_ended_badly(options, run);
+    if (options->wallclock)
+        return rp_fail(err, RP_INTERRUPTED,
+                       "interrupted by SIG%s: the wall clock of a run that was cut short says "
+                       "nothing",
+                       sigabbrev_np(session->interrupted));
+    if (!run->db_count && session->tracer->shows_log && session->out_of_order)
+        return rp_fail(err, RP_INTERRUPTED,
+                       "interrupted by SIG%s: rocprofv3 writes its trace when the program ends in "
+                       "order, and %s did not: there is nothing to keep; --tracer builtin keeps "
+                       "what ran until a signal",
+                       sigabbrev_np(session->interrupted), options->args.operands[0]);
+    if (!run->db_count)
+        return no_kernel(options, session, NULL, err);
+    rp_cli_note("interrupted by SIG%s: the result is what ran until then%s",
+                sigabbrev_np(session->interrupted), options->runs > 1 ? ", of 1 run" : "");
+    return 0;
+}
+
 /* Reads the run's device time. The stores of the base run stay open for the analysis. */
 static int measure_run(const struct rp_profile_cli *options, struct rp_profile_session *session,
                        struct rp_err *err)
@@ -160,10 +208,15 @@ static int measure_run(const struct rp_profile_cli *options, struct rp_profile_s
     int rc;
 
     session->wall_ms[at] = (double)run->end.wall_ns / 1e6;
-    if (rp_profile_ended_badly(options, run))
-        return program_failed(options, session, err);
-    if (options->wallclock)
+    if (session->interrupted && at > 0) {
+        drop_last_run(options, session);
         return 0;
+    }
+    rc = session->interrupted                   ? keep_interrupted(options, session, err)
+         : rp_profile_ended_badly(options, run) ? program_failed(options, session, err)
+                                                : 0;
+    if (rc < 0 || options->wallclock)
+        return rc;
     rc = rp_profile_open_stores(run, &stores, err);
     if (rc < 0)
         return rc;
@@ -217,6 +270,18 @@ static int tell_runs_apart(struct rp_profile_session *session, struct rp_err *er
     return rc;
 }
 
+/* The signal came while no run of the program was under way. */
+static int stop_between(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                        struct rp_err *err)
+{
+    session->interrupted = rp_proc_stop_asked();
+    if (!session->run_count)
+        return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s before the program was started",
+                       sigabbrev_np(session->interrupted));
+    note_interrupted(options, session, session->run_count);
+    return 0;
+}
+
 static int run_all(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    struct rp_err *err)
 {
@@ -224,15 +289,16 @@ static int run_all(const struct rp_profile_cli *options, struct rp_profile_sessi
     session->runtime_ms = rp_alloc_zero(options->runs, sizeof *session->runtime_ms);
     session->wall_ms = rp_alloc_zero(options->runs, sizeof *session->wall_ms);
     session->repeats = rp_alloc_zero(options->runs, sizeof *session->repeats);
-    for (unsigned number = 1; number <= options->runs; number++) {
-        int rc = run_once(options, session, number, err);
+    for (unsigned number = 1; number <= options->runs && !session->interrupted; number++) {
+        int rc = rp_proc_stop_asked() ? stop_between(options, session, err)
+                                      : run_once(options, session, number, err);
 
-        if (rc == 0)
+        if (rc == 0 && session->run_count == number)
             rc = measure_run(options, session, err);
         if (rc < 0)
             return rc;
     }
-    return options->wallclock || options->runs == 1 ? 0 : tell_runs_apart(session, err);
+    return options->wallclock || session->run_count == 1 ? 0 : tell_runs_apart(session, err);
 }
 
 /* Refuses everything that can be refused before the program runs. */
@@ -350,6 +416,7 @@ static int profile_session_run(const struct rp_profile_cli *options, struct rp_p
     /* Signals are caught until the end, because the folder must be left clean. */
     rp_proc_catch_signals();
     rc = prepare(options, &session, err);
+    rp_proc_survive_signals();
     if (rc == 0)
         rc = run_all(options, &session, err);
     if (rc == 0) /* Without a trace there are no stores, and the wall clock was measured instead. */
@@ -377,11 +444,12 @@ static int profile_session_commit(struct rp_profile_session *session, const char
                                   struct rp_err *err)
 {
     rp_autofree char *path = rp_path_join(session->dir.partial, "profile.json");
-    int rc = rp_proc_interrupted(err);
+    int rc = rp_write_file(path, json, strlen(json), err);
 
-    if (rc == 0)
-        rc = rp_write_file(path, json, strlen(json), err);
-    return rc < 0 ? rc : rp_result_folder_commit(&session->dir, err);
+    if (rc < 0)
+        return rc;
+    return session->out_of_order ? rp_result_folder_keep_failed(&session->dir, err)
+                                 : rp_result_folder_commit(&session->dir, err);
 }
 
 static void rp_profile_session_free(struct rp_profile_session *session)
@@ -452,7 +520,8 @@ static void fill_report(const struct rp_profile_cli *options,
                 .lost_dispatches = session->losses.lost_dispatches,
                 .untraced_queues = session->losses.untraced_queues,
                 .counter_passes = session->counter_passes,
-                .exit_status = base->end.status,
+                .exit_status = base->end.status + (base->end.signaled ? 128 : 0),
+                .interrupted = base->end.interrupted ? sigabbrev_np(base->end.interrupted) : NULL,
                 .wall_ms = session->wall_ms,
                 .wall_count = session->run_count,
             },
@@ -468,7 +537,8 @@ static void note_traces(const struct rp_profile_session *session, char **paths,
     for (size_t i = 0; i < session->store_count; i++) {
         const char *name = strrchr(session->runs[0].db_paths[i], '/') + 1;
 
-        paths[i] = rp_path_join(session->dir.path, name);
+        paths[i] =
+            rp_format("%s%s/%s", session->dir.path, session->out_of_order ? "/failed" : "", name);
     }
     provenance->traces = (const char *const *)paths;
     provenance->trace_count = session->store_count;
@@ -485,17 +555,19 @@ static void warn_of_failed_launches(const struct rp_profile *profile)
 
 /* Who knows which kernels ran wants to know why they take that long; who knows that, where to look
  * closer. */
-static void put_next(const struct rp_profile_cli *options, struct rp_buf *text)
+static void put_next(const struct rp_profile_cli *options, const struct rp_profile_session *session,
+                     struct rp_buf *text)
 {
     const struct rp_page page = rp_page_of_words(text, rp_cli_style());
-    const bool known = options->deep_analysis;
+    const bool known = options->deep_analysis || session->out_of_order;
+    rp_autofree char *failed = rp_path_join(options->output, "failed");
     rp_autofree const char **words = rp_alloc_zero(options->args.operand_count + 8, sizeof *words);
     size_t count = 0;
 
     words[count++] = "rocm-perf";
     words[count++] = known ? "report" : "profile";
     if (known) {
-        words[count++] = options->output;
+        words[count++] = session->out_of_order ? failed : options->output;
     } else {
         words[count++] = "--why";
         if (RP_IS_GIVEN(profile, options, device)) {
@@ -510,6 +582,18 @@ static void put_next(const struct rp_profile_cli *options, struct rp_buf *text)
     }
     rp_buf_puts(text, "\n");
     rp_page_next(&page, words);
+}
+
+/* The profile of what ran until a signal came is shown, but is no success. */
+static int interrupted_code(const struct rp_profile_cli *options,
+                            const struct rp_profile_session *session, struct rp_err *err)
+{
+    rp_autofree char *how = rp_profile_end_text(options, session, &session->runs[0]);
+
+    rp_fail(err, RP_PROGRAM,
+            "%s %s when it was interrupted; its profile until then is in %s/failed",
+            options->args.operands[0], how, session->dir.path);
+    return rp_cli_error(err);
 }
 
 static int print_result(const struct rp_profile_cli *options,
@@ -535,7 +619,7 @@ static int print_result(const struct rp_profile_cli *options,
         return rp_cli_error(err);
     rp_buf_add(&text, session->summary.data, session->summary.len);
     if (!options->quiet)
-        put_next(options, &text);
+        put_next(options, session, &text);
     return rp_cli_result(rp_buf_text(&text));
 }
 
@@ -579,5 +663,6 @@ int rp_cmd_profile(int argc, char **argv)
     if (rp_report_profile_json(&report, &json, &err) < 0 ||
         profile_session_commit(&session, rp_buf_text(&json), &err) < 0)
         return rp_cli_error(&err);
-    return print_result(&options, &session, &report, rp_buf_text(&json), &err);
+    code = print_result(&options, &session, &report, rp_buf_text(&json), &err);
+    return code == 0 && session.out_of_order ? interrupted_code(&options, &session, &err) : code;
 }

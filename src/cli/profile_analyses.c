@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -369,7 +370,7 @@ static int run_pass(const struct rp_profile_cli *options, struct rp_profile_sess
                                          .stdout_fd = open_nowhere()};
     int rc = rp_profile_run(options, session, &step, ret, err);
 
-    if (rc == 0 && !ret->too_much && rp_profile_ended_badly(options, ret))
+    if (rc == 0 && !session->interrupted && !ret->too_much && rp_profile_ended_badly(options, ret))
         rc = rp_profile_session_failed(options, session, ret, what, err);
     return rc;
 }
@@ -404,6 +405,18 @@ static double passes_left_s(const struct rp_profile_session *session,
     return all_ms / 1e3 / (double)(done ? done : session->run_count) * (double)(plan->count - done);
 }
 
+/* What was recorded before stays as it is; of the run that was cut short nothing does. */
+static void stop_further(const struct rp_profile_session *session, const struct rp_run *run,
+                         const char *what)
+{
+    rp_cli_note("interrupted by SIG%s in %s: the result is of the runs before",
+                sigabbrev_np(session->interrupted), what);
+    for (size_t i = 0; i < run->db_count; i++)
+        unlink(run->db_paths[i]);
+    if (run->thread_trace)
+        rp_remove_tree(run->thread_trace);
+}
+
 /* A pass that the GPU refuses is halved. A single counter that is refused is left out with a
  * message. If it is the very first thing tried, the others would fare no better. */
 static int count_all(const struct rp_profile_cli *options, struct rp_profile_session *session,
@@ -416,6 +429,11 @@ static int count_all(const struct rp_profile_cli *options, struct rp_profile_ses
         int rc = run_pass(options, session, plan, i, passes_left_s(session, plan, i, done_ms), &run,
                           err);
 
+        if (rc == 0 && session->interrupted) {
+            stop_further(session, &run, "a run that counts");
+            session->roofline_reason = "it was interrupted before its counters were complete";
+            return 0;
+        }
         if (rc == 0 && !run.too_much)
             rc = take_pass(session, &run, err);
         else if (rc == 0 && plan->passes[i].count > 1) {
@@ -454,6 +472,10 @@ static int collect_counters(const struct rp_profile_cli *options,
     if (!session->tracer->count) {
         session->roofline_reason =
             "the built-in tracer cannot read hardware counters: they need rocprofv3";
+        return 0;
+    }
+    if (session->interrupted) {
+        session->roofline_reason = "its counters take further runs, and it was interrupted";
         return 0;
     }
     rc = plan_counters(options, session, &plan, err);
@@ -572,6 +594,8 @@ static char *exact_regex(const char *const *names)
     return rp_buf_steal(&text);
 }
 
+static const char interrupted_threads[] = "it takes a further run, and this one was interrupted";
+
 /* Names files as they will be after the commit: "DIR/.partial-7/..." becomes "DIR/...". */
 static void name_as_committed(const struct rp_profile_session *session, char *text)
 {
@@ -667,6 +691,11 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
         threads.kernels = regex;
     step.stdout_fd = open_nowhere();
     rc = rp_profile_run(options, session, &step, &run, err);
+    if (rc == 0 && session->interrupted) {
+        stop_further(session, &run, "the run with a thread trace");
+        session->no_threads_reason = interrupted_threads;
+        return 0;
+    }
     if (rc == 0 && rp_profile_ended_badly(options, &run))
         rc = rp_profile_session_failed(options, session, &run, "the thread trace", err);
     if (rc == 0 && !run.thread_trace)
@@ -679,6 +708,10 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
 static int deep(const struct rp_profile_cli *options, struct rp_profile_session *session,
                 const struct rp_result_request *wish, struct rp_err *err)
 {
+    if (session->interrupted) {
+        session->no_threads_reason = interrupted_threads;
+        return 0;
+    }
     if (session->tracer->count) /* Only rocprofv3 has counters and thread traces. */
         return trace_threads(options, session, wish, err);
     if (session->run.device != RP_DEVICE_SOFTWARE)

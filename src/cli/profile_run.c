@@ -306,6 +306,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         .argv = options->args.operands,
         .traced = !options->wallclock,
         .log = options->debug,
+        .survives_signals = true,
         .out_dir = dir,
         .db_prefix = step->prefix,
         .stdout_fd = step->stdout_fd,
@@ -329,6 +330,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         close(step->stdout_fd);
     if (rc < 0)
         return rc;
+    session->interrupted = ret->end.interrupted;
     rc = rp_kept_input_end(&session->input, err);
     if (rc < 0)
         rp_run_free(ret);
@@ -374,28 +376,36 @@ bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct r
     return run->end.signaled || (uint64_t)run->end.status != options->expected_status;
 }
 
+char *rp_profile_end_text(const struct rp_profile_cli *options,
+                          const struct rp_profile_session *session, const struct rp_run *run)
+{
+    /* Only rocprofv3 shows its log itself. */
+    bool foreign = session->tracer && session->tracer->shows_log;
+
+    if (run->end.timed_out)
+        return rp_format("did not end within %g s (--timeout)%s", options->timeout_s,
+                         foreign ? ", or rocprofv3 hung (--tracer builtin would tell)," : "");
+    if (run->end.signaled && run->end.status == SIGXFSZ)
+        return rp_format("wrote a file beyond the limit on their size (ulimit -f), which killed it "
+                         "(SIGXFSZ),");
+    if (run->end.signaled)
+        return rp_format("was killed by signal %d (%s)", run->end.status,
+                         strsignal(run->end.status));
+    if (run->end.status == 128 + SIGXFSZ)
+        return rp_format("exited with status %d: a process of it wrote a file beyond the limit on "
+                         "their size (ulimit -f),",
+                         run->end.status);
+    if (options->expected_status)
+        return rp_format("exited with status %d instead of %d", run->end.status,
+                         (int)options->expected_status);
+    return rp_format("exited with status %d", run->end.status);
+}
+
 int rp_profile_session_failed(const struct rp_profile_cli *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err)
 {
-    /* Only rocprofv3 shows its log itself. */
-    bool foreign = session->tracer && session->tracer->shows_log;
-    rp_autofree char *how =
-        run->end.timed_out
-            ? rp_format("did not end within %g s (--timeout)%s", options->timeout_s,
-                        foreign ? ", or rocprofv3 hung (--tracer builtin would tell)," : "")
-        : run->end.signaled && run->end.status == SIGXFSZ
-            ? rp_format("wrote a file beyond the limit on their size (ulimit -f), which killed it "
-                        "(SIGXFSZ),")
-        : run->end.signaled
-            ? rp_format("was killed by signal %d (%s)", run->end.status, strsignal(run->end.status))
-        : run->end.status == 128 + SIGXFSZ
-            ? rp_format("exited with status %d: a process of it wrote a file beyond the limit on "
-                        "their size (ulimit -f),",
-                        run->end.status)
-        : options->expected_status ? rp_format("exited with status %d instead of %d",
-                                               run->end.status, (int)options->expected_status)
-                                   : rp_format("exited with status %d", run->end.status);
+    rp_autofree char *how = rp_profile_end_text(options, session, run);
     bool kept = session->run_count > 1 || run->db_count > 0;
 
     if (kept && rp_result_folder_keep_failed(&session->dir, err) < 0)

@@ -42,8 +42,10 @@ struct rp_profile_session {
     struct rp_run_differences differences;
     uint64_t *failed_launches;  /**< per run; NULL: wallclock */
     struct rp_profile *profile; /**< wallclock: no kernels, stability of the wall clock */
-    bool leak_shown;            /**< of ROCr, with --debug */
-    char **warnings;            /**< of the tracer, shown once */
+    int interrupted;            /**< the signal that ended a run: no more are made; 0: none */
+    bool out_of_order; /**< that run was the base run, and its program did not end as it should */
+    bool leak_shown;   /**< of ROCr, with --debug */
+    char **warnings;   /**< of the tracer, shown once */
     size_t warning_count;
 
     /* --roofline, --focus-critical and --deep-analysis add these. */
@@ -79,6 +81,10 @@ struct rp_profile_step {
  * time, and shows what the tracer said, unless it was shown before. */
 int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    const struct rp_profile_step *step, struct rp_run *ret, struct rp_err *err);
+
+/** Returns "was killed by signal 2 (Interrupt)", which the caller frees. */
+char *rp_profile_end_text(const struct rp_profile_cli *options,
+                          const struct rp_profile_session *session, const struct rp_run *run);
 
 /** Fails with "PROGRAM exited with status 3 in WHERE", and moves what was recorded to DIR/failed.
  */

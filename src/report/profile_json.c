@@ -557,6 +557,7 @@ static void add_provenance(struct rp_json_writer *json, const struct rp_profile_
     add_count(json, "dispatches", p->dispatches);
     rp_json_add_int(json, "exit_status", from->exit_status);
     add_count(json, "incomplete_traces", from->incomplete_traces);
+    rp_json_add_text(json, "interrupted", from->interrupted);
     add_count(json, "lost_dispatches", from->lost_dispatches);
     add_count(json, "lost_records", from->lost_records);
     add_count(json, "repaired_timestamps", p->repaired_timestamps);

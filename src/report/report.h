@@ -58,6 +58,7 @@ struct rp_provenance {
     uint64_t untraced_queues;   /**< processes with a queue that could not be traced */
     uint64_t counter_passes;    /**< further runs that read hardware counters */
     int exit_status;            /**< of the program in the base run: 0..255; signals as 128 + n */
+    const char *interrupted;    /**< "INT": the signal that ended the base run; NULL: none */
 
     /* Only these parts differ between two runs that behaved the same. */
     const char *const *traces; /**< database paths of the base run, one per process */

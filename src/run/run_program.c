@@ -393,6 +393,7 @@ static int run_process(const struct rp_run_request *request, const char *record_
                            .stdout_fd = request->stdout_fd,
                            .stderr_fd = request->stderr_fd,
                            .timeout_ns = request->timeout_ns,
+                           .result_survives = request->survives_signals,
                            .limits = request->limits};
     struct rp_run_options options = *request->options;
     int rc;

@@ -185,12 +185,13 @@ struct rp_run_request {
     const struct rp_run_options *options; /**< resolved; who traces says where */
     char *const *argv;
     bool traced;
-    bool log;                            /**< the collector writes tracer.log into out_dir */
-    const char *out_dir;                 /**< where the databases go */
-    const char *db_prefix;               /**< "trace": trace_results.db, trace_2_results.db, ... */
-    int stdin_fd, stdout_fd;             /**< for the program; 0 = inherit */
-    int stderr_fd;                       /**< the same, and for its tracer; 0 = inherit */
-    int64_t timeout_ns;                  /**< 0 = none */
+    bool log;                /**< the collector writes tracer.log into out_dir */
+    bool survives_signals;   /**< a signal that asks to stop ends the program alone (ret->end) */
+    const char *out_dir;     /**< where the databases go */
+    const char *db_prefix;   /**< "trace": trace_results.db, trace_2_results.db, ... */
+    int stdin_fd, stdout_fd; /**< for the program; 0 = inherit */
+    int stderr_fd;           /**< the same, and for its tracer; 0 = inherit */
+    int64_t timeout_ns;      /**< 0 = none */
     const struct rp_proc_limits *limits; /**< of the program; NULL: none */
 };
 

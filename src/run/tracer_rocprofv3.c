@@ -577,6 +577,7 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
                            .stdin_fd = request->stdin_fd,
                            .stdout_fd = request->stdout_fd,
                            .timeout_ns = request->timeout_ns,
+                           .result_survives = request->survives_signals,
                            .limits = request->limits};
     struct rp_stderr_copy *tap = NULL;
     int rc = rp_launch_plan(request->env, request->options, request->argv, &plan, err);

@@ -28,8 +28,9 @@ kill -INT $profiler
 status=0
 wait $profiler || status=$?
 grep -alsz '^61\.25$' /proc/[0-9]*/cmdline && fail 'a process of the program goes on'
-[ $status = 130 ] || fail "interrupted: exit status $status"
+[ $status = 5 ] || fail "interrupted: exit status $status"
 says err 'interrupted'
+[ -f .rocpd_profile/failed/profile.json ] || fail 'the profile of the interrupted run is not kept'
 unchanged 'interrupted'
 ls -A .rocpd_profile | grep -q partial && fail 'work in progress is left behind'
 

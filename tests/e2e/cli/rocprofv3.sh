@@ -169,10 +169,21 @@ for _ in $(seq 300); do grep -qs PASS out && break; sleep 0.1; done
 kill -INT $profiler
 status=0
 wait $profiler || status=$?
-[ $status = 130 ] || fail "interrupted: exit status $status"
+[ $status = 5 ] || fail "interrupted: exit status $status"
+says err 'was killed by signal 2 (Interrupt) when it was interrupted'
+[ -f .rocpd_profile/failed/profile.json ] || fail 'the profile of the interrupted run is not kept'
 grep -alsz '^73\.25$' /proc/[0-9]*/cmdline && fail 'a process of the program goes on'
 [ "$(sha256sum .rocpd_profile/profile.json)" = "$before" ] || fail 'interrupted: the result before is gone'
 ls -A .rocpd_profile | grep -q partial && fail 'interrupted: work in progress is left behind'
+
+# A program that ends in order on a signal: the trace that rocprofv3 writes at its end is a result.
+example serving
+background rocm-perf profile --device software --tracer rocprofv3 -o served ./serving </dev/null
+profiler=$!
+until grep -qs serving out || ! kill -0 $profiler; do sleep 0.1; done
+kill -INT $profiler
+wait $profiler || { cat err >&2; fail 'interrupted: a program that ends in order'; }
+[ "$(json kernels.0.calls served/profile.json)" = "$(sed -nE 's/^served ([0-9]+),.*/\1/p' out)" ] || fail 'launches are lost'
 
 # The raw log is shown, and kept, when it is asked for.
 expect 0 traced --runs 1 --quiet --debug -o logged ./saxpy_streams

@@ -20,6 +20,7 @@ int main(int argc, char **argv)
         .env = &env,
         .options = &(struct rp_run_options){.device = RP_DEVICE_SOFTWARE},
         .traced = true,
+        .survives_signals = true,
         .db_prefix = "trace",
     };
 
@@ -27,6 +28,7 @@ int main(int argc, char **argv)
         return 99;
     request.out_dir = argv[1];
     request.argv = argv + 3;
+    rp_proc_survive_signals();
     if (rp_environment_detect(&env, &err) < 0 || rp_run_program(&request, &run, &err) < 0) {
         fprintf(stderr, "run_traced: %s\n", err.text);
         return 99;
