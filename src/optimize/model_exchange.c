@@ -1,6 +1,6 @@
 #include "optimize/model_exchange.h"
 
-#include <curl/curl.h>
+#include <dlfcn.h>
 #include <jansson.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -13,6 +13,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Checks of types come with macros that call functions by name, and PROTOCOLS is what is left
+ * before 7.85. */
+#define CURL_DISABLE_TYPECHECK
+#define CURL_DISABLE_DEPRECATION
+#include <curl/curl.h>
+
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -81,6 +88,91 @@ static int http_status_fail(const struct rp_llm_settings *s, struct rp_exchange 
                    *text ? ": " : "", text, remedy(s, x->http_status));
 }
 
+/* --- libcurl -------------------------------------------------------------------------------- */
+
+/* It is loaded, not linked, because distributions have it under three names, and most machines that
+ * profile ask no model server. RHEL 8 has the oldest that counts, 7.61; headers may be as old. */
+#if LIBCURL_VERSION_NUM < 0x074200
+#define CURLINFO_RETRY_AFTER ((CURLINFO)(CURLINFO_OFF_T + 57))
+#endif
+#if LIBCURL_VERSION_NUM < 0x075500
+#define CURLOPT_PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318))
+#endif
+
+#define EACH_FUNCTION(F)                                                                           \
+    F(global_init)                                                                                 \
+    F(global_cleanup)                                                                              \
+    F(easy_init)                                                                                   \
+    F(easy_cleanup)                                                                                \
+    F(easy_setopt)                                                                                 \
+    F(easy_getinfo)                                                                                \
+    F(easy_strerror)                                                                               \
+    F(multi_init)                                                                                  \
+    F(multi_cleanup)                                                                               \
+    F(multi_add_handle)                                                                            \
+    F(multi_remove_handle)                                                                         \
+    F(multi_perform)                                                                               \
+    F(multi_info_read)                                                                             \
+    F(multi_wait)                                                                                  \
+    F(multi_strerror)                                                                              \
+    F(slist_append)                                                                                \
+    F(slist_free_all)
+
+struct rp_http {
+#define MEMBER(name) __typeof__(curl_##name) *name;
+    EACH_FUNCTION(MEMBER)
+#undef MEMBER
+};
+
+static void *load_library(void)
+{
+    /* The last two are Debian's and older Red Hat's builds with other encryption. */
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl-nss.so.4"};
+    void *library = NULL;
+
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+/* @return the name of a function that is missing; NULL: none is */
+static const char *find_functions(void *library, struct rp_http *http)
+{
+#define FIND(name)                                                                                 \
+    if (!(http->name = (__typeof__(http->name))dlsym(library, "curl_" #name)))                     \
+        return "curl_" #name;
+    EACH_FUNCTION(FIND)
+#undef FIND
+    return NULL;
+}
+
+int rp_http_open(struct rp_http **ret, struct rp_err *err)
+{
+    rp_autofree struct rp_http *http = rp_new(struct rp_http);
+    void *library = load_library(); /* It stays: what it links leaves functions for the exit. */
+    const char *missing = library ? find_functions(library, http) : NULL;
+
+    if (!library)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "a model server is asked through libcurl, which is not installed here; "
+                       "install libcurl4 (Debian, Ubuntu, SLES) or libcurl (Red Hat)");
+    if (missing)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "the libcurl of this machine has no %s; install libcurl 7.61 or later",
+                       missing);
+    if (http->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return rp_fail(err, RP_ENVIRONMENT, "the HTTP library does not start (out of memory?)");
+    *ret = rp_steal(http);
+    return 0;
+}
+
+void rp_http_close(struct rp_http *http)
+{
+    if (http)
+        http->global_cleanup();
+    free(http);
+}
+
 static const int64_t NS_PER_S = 1000000000, NS_PER_MS = 1000000;
 enum {
     POLL_MS = 100, /**< how soon an interrupt is noticed */
@@ -101,7 +193,10 @@ enum body_kind { UNDECIDED, EVENTS, WHOLE, REFUSAL };
 
 struct receiving {
     struct rp_exchange *exchange;
+    const struct rp_http *http;
     CURL *easy;
+    CURLM *multi;
+    struct curl_slist *headers;
     enum body_kind kind;
     struct rp_sse sse;
     struct rp_buf body;
@@ -115,36 +210,24 @@ struct receiving {
     struct rp_err err;
 };
 
-static void cleanup_easy(CURL **slot)
-{
-    curl_easy_cleanup(*slot);
-}
-
-static void cleanup_multi(CURLM **slot)
-{
-    curl_multi_cleanup(*slot);
-}
-
-static void cleanup_list(struct curl_slist **slot)
-{
-    curl_slist_free_all(*slot);
-}
-
 static void cleanup_receiving(struct receiving *r)
 {
     rp_sse_free(&r->sse);
     rp_buf_free(&r->body);
+    r->http->easy_cleanup(r->easy); /* before its headers and what it belonged to */
+    r->http->multi_cleanup(r->multi);
+    r->http->slist_free_all(r->headers);
 }
 
 /* The server chooses: some stream without being asked, some cannot. */
-static enum body_kind kind_of_body(CURL *easy, const char *bytes, size_t count)
+static enum body_kind kind_of_body(const struct receiving *r, const char *bytes, size_t count)
 {
     const char *type = NULL;
     long status = 0;
     size_t i = 0;
 
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &type);
+    r->http->easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
+    r->http->easy_getinfo(r->easy, CURLINFO_CONTENT_TYPE, &type);
     if (status < 200 || status > 299)
         return REFUSAL;
     if (type && strncasecmp(type, "text/event-stream", 17) == 0)
@@ -187,7 +270,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     r->last_ns = rp_now_ns();
     r->exchange->received_bytes += count;
     if (r->kind == UNDECIDED)
-        r->kind = kind_of_body(r->easy, bytes, count);
+        r->kind = kind_of_body(r, bytes, count);
     if (r->exchange->received_bytes > MAX_RECEIVED_BYTES) {
         rp_fail(&r->err, RP_VERDICT, "the model server sent more than %d bytes",
                 MAX_RECEIVED_BYTES);
@@ -264,7 +347,7 @@ static int check_wire(const struct receiving *r, struct rp_err *err)
 
 /* --- the request ---------------------------------------------------------------------------- */
 
-static struct curl_slist *make_headers(void)
+static struct curl_slist *make_headers(const struct rp_http *http)
 {
     static const char *const lines[] = {
         "Content-Type: application/json", "Accept: text/event-stream, application/json",
@@ -273,10 +356,10 @@ static struct curl_slist *make_headers(void)
     struct curl_slist *list = NULL;
 
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct curl_slist *longer = curl_slist_append(list, lines[i]);
+        struct curl_slist *longer = http->slist_append(list, lines[i]);
 
         if (!longer) {
-            curl_slist_free_all(list);
+            http->slist_free_all(list);
             return NULL;
         }
         list = longer;
@@ -284,42 +367,46 @@ static struct curl_slist *make_headers(void)
     return list;
 }
 
-static void set_security(CURL *easy, const struct rp_llm_settings *s)
+static void set_security(const struct receiving *r, const struct rp_llm_settings *s)
 {
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+    __typeof__(r->http->easy_setopt) set = r->http->easy_setopt;
+
+    if (set(r->easy, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK)
+        set(r->easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+    set(r->easy, CURLOPT_FOLLOWLOCATION, 0L);
+    set(r->easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    set(r->easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    set(r->easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
     if (s->ca_file)
-        curl_easy_setopt(easy, CURLOPT_CAINFO, s->ca_file);
+        set(r->easy, CURLOPT_CAINFO, s->ca_file);
     if (s->loopback) /* A proxy would carry the key off this machine. */
-        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+        set(r->easy, CURLOPT_NOPROXY, "*");
     if (s->api_key) { /* libcurl gives the key to this host only. */
-        curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-        curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER, s->api_key);
+        set(r->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+        set(r->easy, CURLOPT_XOAUTH2_BEARER, s->api_key);
     }
 }
 
-static void set_request(CURL *easy, const struct rp_llm_settings *s, const char *url,
-                        const struct curl_slist *headers, const char *body, size_t bytes,
-                        struct receiving *r)
+static void set_request(struct receiving *r, const struct rp_llm_settings *s, const char *url,
+                        const char *body, size_t bytes)
 {
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_URL, url);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "rocm-perf-lab");
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(s->connect_timeout_ns / NS_PER_MS));
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, r);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, r);
-    curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
-    curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, r);
-    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_close);
-    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, r);
+    __typeof__(r->http->easy_setopt) set = r->http->easy_setopt;
+
+    set(r->easy, CURLOPT_NOSIGNAL, 1L);
+    set(r->easy, CURLOPT_URL, url);
+    set(r->easy, CURLOPT_USERAGENT, "rocm-perf-lab");
+    set(r->easy, CURLOPT_HTTPHEADER, r->headers);
+    set(r->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
+    set(r->easy, CURLOPT_POSTFIELDS, body);
+    set(r->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(s->connect_timeout_ns / NS_PER_MS));
+    set(r->easy, CURLOPT_WRITEFUNCTION, on_body);
+    set(r->easy, CURLOPT_WRITEDATA, r);
+    set(r->easy, CURLOPT_HEADERFUNCTION, on_header);
+    set(r->easy, CURLOPT_HEADERDATA, r);
+    set(r->easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
+    set(r->easy, CURLOPT_SOCKOPTDATA, r);
+    set(r->easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_close);
+    set(r->easy, CURLOPT_CLOSESOCKETDATA, r);
 }
 
 /* Returns 0 while the transfer may go on. */
@@ -343,8 +430,19 @@ static int check_time(const struct rp_llm_settings *s, const struct receiving *r
     return 0;
 }
 
-static int drive(CURLM *multi, const struct rp_llm_settings *s, struct receiving *r,
-                 CURLcode *ret_result, struct rp_err *err)
+/* Older libcurls return at once while a name is looked up, when there is nothing to wait for. */
+static void wait_for_bytes(const struct receiving *r)
+{
+    enum { PAUSE_US = 10000 };
+    int sockets = 0;
+
+    r->http->multi_wait(r->multi, NULL, 0, POLL_MS, &sockets);
+    if (sockets == 0)
+        usleep(PAUSE_US);
+}
+
+static int drive(const struct rp_llm_settings *s, struct receiving *r, CURLcode *ret_result,
+                 struct rp_err *err)
 {
     int64_t begin_ns = rp_now_ns();
     curl_off_t sent = 0;
@@ -353,22 +451,22 @@ static int drive(CURLM *multi, const struct rp_llm_settings *s, struct receiving
     r->last_ns = begin_ns;
     for (;;) {
         curl_off_t sent_now = 0;
-        CURLMcode rc = curl_multi_perform(multi, &running);
+        CURLMcode rc = r->http->multi_perform(r->multi, &running);
         const CURLMsg *message;
 
-        if (rc == CURLM_OK && !running && (message = curl_multi_info_read(multi, &left))) {
+        if (rc == CURLM_OK && !running && (message = r->http->multi_info_read(r->multi, &left))) {
             *ret_result = message->data.result;
             return 0;
         }
         if (rc != CURLM_OK || !running)
-            return rp_fail(err, RP_ENVIRONMENT, "HTTP: %s", curl_multi_strerror(rc));
-        curl_easy_getinfo(r->easy, CURLINFO_SIZE_UPLOAD_T, &sent_now);
+            return rp_fail(err, RP_ENVIRONMENT, "HTTP: %s", r->http->multi_strerror(rc));
+        r->http->easy_getinfo(r->easy, CURLINFO_SIZE_UPLOAD_T, &sent_now);
         if (sent_now != sent)
             r->last_ns = rp_now_ns();
         sent = sent_now;
         if (check_wire(r, err) < 0 || check_time(s, r, begin_ns, err) < 0)
             return -(int)err->code;
-        curl_multi_poll(multi, NULL, 0, POLL_MS, NULL);
+        wait_for_bytes(r);
     }
 }
 
@@ -381,10 +479,10 @@ static bool is_temporary(CURLcode result)
            result == CURLE_HTTP2_STREAM;
 }
 
-static int transport_failed(const struct rp_llm_settings *s, CURLcode result, struct rp_exchange *x,
-                            struct rp_err *err)
+static int transport_failed(const struct rp_llm_settings *s, const struct receiving *r,
+                            CURLcode result, struct rp_err *err)
 {
-    x->temporary = is_temporary(result);
+    r->exchange->temporary = is_temporary(result);
     if (result == CURLE_COULDNT_CONNECT)
         return rp_fail(err, RP_ENVIRONMENT,
                        "nothing answers at %s; is the model server running? (address from %s)",
@@ -397,7 +495,7 @@ static int transport_failed(const struct rp_llm_settings *s, CURLcode result, st
                        "the certificate of %s cannot be trusted; \"ca_file\" in the settings' "
                        "file names one that is to be",
                        s->base_url);
-    return rp_fail(err, RP_ENVIRONMENT, "%s: %s", s->base_url, curl_easy_strerror(result));
+    return rp_fail(err, RP_ENVIRONMENT, "%s: %s", s->base_url, r->http->easy_strerror(result));
 }
 
 /* All bytes have arrived, so they are judged. */
@@ -408,14 +506,14 @@ static int conclude(const struct rp_llm_settings *s, struct receiving *r, struct
     curl_off_t wait_s = 0;
 
     if (x->http_status < 200 || x->http_status > 299) {
-        curl_easy_getinfo(r->easy, CURLINFO_REDIRECT_URL, &where);
-        curl_easy_getinfo(r->easy, CURLINFO_RETRY_AFTER, &wait_s);
+        r->http->easy_getinfo(r->easy, CURLINFO_REDIRECT_URL, &where);
+        r->http->easy_getinfo(r->easy, CURLINFO_RETRY_AFTER, &wait_s);
         x->retry_after_known = wait_s > 0;
         x->retry_after_ns = wait_s > INT64_MAX / NS_PER_S ? INT64_MAX : (int64_t)wait_s * NS_PER_S;
         x->temporary = http_status_is_temporary(x->http_status);
         return http_status_fail(s, x, rp_buf_text(&r->body), r->body.len, where, err);
     }
-    curl_easy_getinfo(r->easy, CURLINFO_CONTENT_TYPE, &type);
+    r->http->easy_getinfo(r->easy, CURLINFO_CONTENT_TYPE, &type);
     if (r->kind == WHOLE && type && strncasecmp(type, "text/html", 9) == 0)
         return rp_fail(err, RP_ENVIRONMENT,
                        "%s answers with a web page; is the address right (it mostly ends in "
@@ -435,38 +533,39 @@ static int conclude(const struct rp_llm_settings *s, struct receiving *r, struct
 
 static int perform(const struct rp_llm_settings *s, struct receiving *r, struct rp_err *err)
 {
-    rp_cleanup(cleanup_multi) CURLM *multi = curl_multi_init();
     CURLcode result = CURLE_OK;
     int rc;
 
-    if (!multi || curl_multi_add_handle(multi, r->easy) != CURLM_OK)
+    if (r->http->multi_add_handle(r->multi, r->easy) != CURLM_OK)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    rc = drive(multi, s, r, &result, err);
-    curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &r->exchange->http_status);
-    curl_multi_remove_handle(multi, r->easy);
+    rc = drive(s, r, &result, err);
+    r->http->easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &r->exchange->http_status);
+    r->http->multi_remove_handle(r->multi, r->easy);
     if (rc < 0)
         return rc;
     if (r->failed)
         return rp_fail(err, r->err.code, "%s", r->err.text);
     if (result != CURLE_OK && !r->complete)
-        return transport_failed(s, result, r->exchange, err);
+        return transport_failed(s, r, result, err);
     return conclude(s, r, err);
 }
 
-int rp_llm_exchange(const struct rp_llm_settings *s, const char *body, size_t bytes,
-                    struct rp_exchange *exchange, struct rp_err *err)
+int rp_llm_exchange(const struct rp_http *http, const struct rp_llm_settings *s, const char *body,
+                    size_t bytes, struct rp_exchange *exchange, struct rp_err *err)
 {
-    rp_cleanup(cleanup_easy) CURL *easy = curl_easy_init();
-    rp_cleanup(cleanup_list) struct curl_slist *headers = make_headers();
     rp_autofree char *url = rp_format("%s/chat/completions", s->base_url);
-    rp_cleanup(cleanup_receiving) struct receiving r = {.exchange = exchange, .easy = easy};
+    rp_cleanup(cleanup_receiving) struct receiving r = {.exchange = exchange,
+                                                        .http = http,
+                                                        .easy = http->easy_init(),
+                                                        .multi = http->multi_init(),
+                                                        .headers = make_headers(http)};
 
-    if (!easy || !headers)
+    if (!r.easy || !r.multi || !r.headers)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
     r.sse.event = rp_completion_event;
     r.sse.context = &exchange->completion;
-    set_security(easy, s);
-    set_request(easy, s, url, headers, body, bytes, &r);
+    set_security(&r, s);
+    set_request(&r, s, url, body, bytes);
     return perform(s, &r, err);
 }
 

@@ -1,7 +1,6 @@
 /**
  * @file model_exchange.h
- * @brief Asks a model server one question over HTTP. Only this module and model_proposer.c use
- * libcurl.
+ * @brief Asks a model server one question over HTTP. Only this module uses libcurl.
  */
 #ifndef RP_OPTIMIZE_MODEL_EXCHANGE_H
 #define RP_OPTIMIZE_MODEL_EXCHANGE_H
@@ -71,14 +70,23 @@ struct rp_exchange {
     uint64_t received_bytes;
 };
 
+/** libcurl, which is loaded when a model server is to be asked: nothing else needs it. */
+struct rp_http;
+
+/** @return 0; RP_ENVIRONMENT: it is not installed, or does not start. Close it with
+ * rp_http_close(), which accepts NULL. */
+int rp_http_open(struct rp_http **ret, struct rp_err *err);
+void rp_http_close(struct rp_http *http);
+
 /**
  * POSTs the body to BASE/chat/completions and reads the answer, as a stream of events or whole, as
  * the server chooses. Redirects are not followed. SIGINT stops it (rp_proc_interrupted).
  * @return 0; RP_VERDICT: an answer came that cannot be used; RP_ENVIRONMENT: none came;
  * RP_INTERRUPTED
  */
-int rp_llm_exchange(const struct rp_llm_settings *settings, const char *body, size_t bytes,
-                    struct rp_exchange *exchange, struct rp_err *err);
+int rp_llm_exchange(const struct rp_http *http, const struct rp_llm_settings *settings,
+                    const char *body, size_t bytes, struct rp_exchange *exchange,
+                    struct rp_err *err);
 
 static inline void rp_exchange_free(struct rp_exchange *exchange)
 {

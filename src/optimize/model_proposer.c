@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
-#include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -212,16 +211,6 @@ static int llm_settings_file(const char *path, struct rp_llm_settings *settings,
     return 0;
 }
 
-static void cleanup_url(CURLU **slot)
-{
-    curl_url_cleanup(*slot);
-}
-
-static void cleanup_part(char **slot)
-{
-    curl_free(*slot);
-}
-
 /* Only an address that cannot be another machine's is accepted: a resolver's answer for a name is
  * no proof. libcurl itself takes localhost to be this machine without asking one. */
 static bool is_loopback(const char *host)
@@ -233,11 +222,49 @@ static bool is_loopback(const char *host)
     return inet_pton(AF_INET, host, &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127;
 }
 
-static bool has_part(CURLU *url, CURLUPart which)
+/* This is narrower than what libcurl takes, so that the two cannot read an address in two ways.
+ * @return bytes of the host, brackets included; 0: it is none */
+static size_t host_bytes(const char *text)
 {
-    rp_cleanup(cleanup_part) char *part = NULL;
+    size_t n = 0;
 
-    return curl_url_get(url, which, &part, 0) == CURLUE_OK;
+    if (*text == '[') {
+        n = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.");
+        return n > 1 && text[n] == ']' ? n + 1 : 0;
+    }
+    while (isalnum((unsigned char)text[n]) || (text[n] & 0x80) ||
+           (text[n] && strchr("-._", text[n])))
+        n++;
+    return n;
+}
+
+/* @return what is behind the port, or text where there is none; NULL: it is none */
+static const char *skip_port(const char *text)
+{
+    enum { MOST_DIGITS = 5, LAST_PORT = 65535 };
+    size_t digits;
+
+    if (*text != ':')
+        return text;
+    digits = strspn(++text, "0123456789");
+    return digits <= MOST_DIGITS && atoi(text) <= LAST_PORT ? text + digits : NULL;
+}
+
+static bool is_path(const char *text)
+{
+    if (*text && *text != '/')
+        return false;
+    for (; *text; text++)
+        if ((unsigned char)*text <= ' ' || *text == 0x7f || *text == '\\')
+            return false;
+    return true;
+}
+
+static int not_an_address(struct rp_err *err)
+{
+    return rp_fail(err, RP_USAGE,
+                   "the address of the model server must look like https://host/v1 or "
+                   "http://127.0.0.1:8080/v1");
 }
 
 /**
@@ -250,26 +277,24 @@ static bool has_part(CURLU *url, CURLUPart which)
 static int llm_url_check(const char *text, bool *ret_encrypted, bool *ret_loopback,
                          struct rp_err *err)
 {
-    rp_cleanup(cleanup_url) CURLU *url = curl_url();
-    rp_cleanup(cleanup_part) char *scheme = NULL;
-    rp_cleanup(cleanup_part) char *host = NULL;
+    bool encrypted = strncasecmp(text, "https://", 8) == 0;
+    const char *host = encrypted ? text + 8 : text + 7, *behind;
+    size_t bytes;
 
-    rp_not_null(url);
-    if (curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK ||
-        curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
-        curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
-        (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
-        return rp_fail(err, RP_USAGE,
-                       "the address of the model server must look like https://host/v1 or "
-                       "http://127.0.0.1:8080/v1");
-    if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD) ||
-        has_part(url, CURLUPART_QUERY) || has_part(url, CURLUPART_FRAGMENT))
+    if (!encrypted && strncasecmp(text, "http://", 7) != 0)
+        return not_an_address(err);
+    if (text[strcspn(text, "?#")] || host[strcspn(host, "@/")] == '@')
         return rp_fail(err, RP_USAGE,
                        "the address of the model server holds a name, password, query or "
                        "fragment; a key belongs into ROCM_PERF_LLM_API_KEY or the settings' "
                        "\"api_key\"");
-    *ret_encrypted = strcmp(scheme, "https") == 0;
-    *ret_loopback = is_loopback(host);
+    bytes = host_bytes(host);
+    behind = skip_port(host + bytes);
+    if (!bytes || !behind || !is_path(behind))
+        return not_an_address(err);
+    rp_autofree char *name = rp_format("%.*s", (int)bytes, host);
+    *ret_encrypted = encrypted;
+    *ret_loopback = is_loopback(name);
     return 0;
 }
 
@@ -450,6 +475,7 @@ struct rp_llm_client {
     void *log_context;
     uint64_t spent_tokens;
     const char *limit_member; /**< the server's name for the limit of an answer */
+    struct rp_http *http;
 };
 
 /**
@@ -461,15 +487,17 @@ static int llm_client_open(struct rp_llm_settings *settings, uint64_t spent_toke
                            void *log_context, struct rp_llm_client **ret, struct rp_err *err)
 {
     struct rp_llm_client *client;
+    struct rp_http *http;
 
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return rp_fail(err, RP_ENVIRONMENT, "the HTTP library does not start (out of memory?)");
+    if (rp_http_open(&http, err) < 0)
+        return -(int)err->code;
     client = rp_new(struct rp_llm_client);
     *client = (struct rp_llm_client){.settings = *settings,
                                      .log = log,
                                      .log_context = log_context,
                                      .spent_tokens = spent_tokens,
-                                     .limit_member = "max_tokens"};
+                                     .limit_member = "max_tokens",
+                                     .http = http};
     *settings = (struct rp_llm_settings){0};
     *ret = client;
     return 0;
@@ -480,8 +508,8 @@ static void llm_client_close(struct rp_llm_client *client)
     if (!client)
         return;
     rp_llm_settings_free(&client->settings);
+    rp_http_close(client->http);
     free(client);
-    curl_global_cleanup();
 }
 
 static const struct rp_llm_settings *llm_client_settings(const struct rp_llm_client *client)
@@ -621,7 +649,7 @@ static int attempt_once(struct rp_llm_client *client, const char *system, const 
 
     if (!body)
         return rp_fail(err, RP_ENVIRONMENT, "no request can be made of the prompt (not UTF-8?)");
-    rc = rp_llm_exchange(&client->settings, body, strlen(body), x, err);
+    rc = rp_llm_exchange(client->http, &client->settings, body, strlen(body), x, err);
     if (rc < 0)
         llm_redact(err->text, client->settings.api_key);
     tell(client, x, attempt, system, user, rc < 0 ? err->text : NULL);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +22,7 @@
 #include "run/kernel_names.h"
 #include "run/record_to_db.h"
 #include "run/source_lines.h"
+#include "trace/code_object.h"
 #include "trace/records.h"
 
 /* Says which loader a program file needs. */
@@ -35,49 +35,21 @@ struct rp_program_needs {
 
 static bool is_rocm_library(const char *name)
 {
-    return name && (strncmp(name, "libamdhip64.so", 14) == 0 ||
-                    strncmp(name, "libhsa-runtime64.so", 19) == 0 ||
-                    strncmp(name, "libhiprtc.so", 12) == 0);
+    return strncmp(name, "libamdhip64.so", 14) == 0 ||
+           strncmp(name, "libhsa-runtime64.so", 19) == 0 || strncmp(name, "libhiprtc.so", 12) == 0;
 }
 
-static void program_needs(const char *path, const char *root, struct rp_program_needs *ret);
-
-static void scan_dynamic(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                         struct rp_program_needs *needs)
+static bool interp_is_in(const struct rp_code_elf *elf, const char *root)
 {
-    Elf_Data *data = elf_getdata(section, NULL);
+    const size_t length = strlen(root);
 
-    if (!data || !header->sh_entsize)
-        return;
-    for (size_t i = 0; i < header->sh_size / header->sh_entsize; i++) {
-        GElf_Dyn entry;
+    for (size_t i = 0; i < elf->header.e_phnum; i++) {
+        Elf64_Phdr p;
 
-        if (!gelf_getdyn(data, (int)i, &entry))
-            return;
-        if (entry.d_tag == DT_NEEDED &&
-            is_rocm_library(elf_strptr(elf, header->sh_link, entry.d_un.d_val)))
-            needs->needs_rocm = true;
+        if (rp_code_elf_segment(elf, i, &p) && p.p_type == PT_INTERP)
+            return p.p_filesz > length && memcmp(elf->bytes + p.p_offset, root, length) == 0;
     }
-}
-
-static void scan_interp(Elf *elf, const char *root, struct rp_program_needs *needs)
-{
-    size_t count, file_bytes;
-    const char *file = elf_rawfile(elf, &file_bytes);
-    size_t root_len = strlen(root);
-
-    if (!file || elf_getphdrnum(elf, &count) != 0)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr phdr;
-
-        if (!gelf_getphdr(elf, (int)i, &phdr) || phdr.p_type != PT_INTERP)
-            continue;
-        if (phdr.p_offset > file_bytes || phdr.p_filesz > file_bytes - phdr.p_offset)
-            return;
-        needs->interp_is_in =
-            phdr.p_filesz > root_len && strncmp(file + phdr.p_offset, root, root_len) == 0;
-    }
+    return false;
 }
 
 /**
@@ -86,26 +58,14 @@ static void scan_interp(Elf *elf, const char *root, struct rp_program_needs *nee
  */
 static void program_needs(const char *path, const char *root, struct rp_program_needs *ret)
 {
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    Elf_Scn *section = NULL;
-    Elf *elf;
+    rp_cleanup(rp_code_file_close) struct rp_code_elf elf = {0};
 
     memset(ret, 0, sizeof *ret);
-    if (fd < 0 || elf_version(EV_CURRENT) == EV_NONE)
+    if (!rp_code_file_open(path, &elf))
         return;
-    elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    if (!elf)
-        return;
-    ret->is_elf = elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64;
-    if (ret->is_elf) {
-        scan_interp(elf, root, ret);
-        while ((section = elf_nextscn(elf, section))) {
-            GElf_Shdr header;
-            if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC)
-                scan_dynamic(elf, section, &header, ret);
-        }
-    }
-    elf_end(elf);
+    ret->is_elf = true;
+    ret->needs_rocm = rp_code_elf_needs(&elf, is_rocm_library);
+    ret->interp_is_in = interp_is_in(&elf, root);
 }
 
 static size_t count_args(char *const *argv)

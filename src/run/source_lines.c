@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "run/machine.h"
+#include "trace/code_object.h"
 
 char *rp_find_symbolizer(const struct rp_environment *env)
 {
@@ -346,31 +346,9 @@ void rp_source_variables_free(struct rp_source_variables *variables)
 
 /* --- debug information --------------------------------------------------------------------- */
 
-static bool names_lines(Elf *file)
-{
-    size_t names;
-
-    if (elf_kind(file) != ELF_K_ELF || elf_getshdrstrndx(file, &names) < 0)
-        return false;
-    for (Elf_Scn *s = NULL; (s = elf_nextscn(file, s));) {
-        const Elf64_Shdr *header = elf64_getshdr(s);
-        const char *name = header ? elf_strptr(file, names, header->sh_name) : NULL;
-
-        if (name && strcmp(name, ".debug_line") == 0 && header->sh_type != SHT_NOBITS)
-            return true;
-    }
-    return false;
-}
-
 bool rp_has_source_lines(const char *path)
 {
-    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    Elf *file;
-    bool found;
+    rp_cleanup(rp_code_file_close) struct rp_code_elf file = {0};
 
-    elf_version(EV_CURRENT);
-    file = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    found = file && names_lines(file);
-    elf_end(file);
-    return found;
+    return rp_code_file_open(path, &file) && rp_code_elf_has_section(&file, ".debug_line");
 }

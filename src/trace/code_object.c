@@ -1,8 +1,12 @@
 #include "trace/code_object.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/map.h"
@@ -44,6 +48,33 @@ const uint8_t *rp_code_elf_at(const struct rp_code_elf *elf, uint64_t address, u
             return elf->bytes + p.p_offset + (address - p.p_vaddr);
     }
     return NULL;
+}
+
+bool rp_code_file_open(const char *path, struct rp_code_elf *ret)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *bytes = MAP_FAILED;
+    struct stat st;
+
+    *ret = (struct rp_code_elf){0};
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (bytes == MAP_FAILED)
+        return false;
+    if (rp_code_elf_open(bytes, (size_t)st.st_size, ret))
+        return true;
+    munmap(bytes, (size_t)st.st_size);
+    return false;
+}
+
+void rp_code_file_close(struct rp_code_elf *file)
+{
+    if (file->bytes)
+        munmap((void *)(uintptr_t)file->bytes, file->size);
+    *file = (struct rp_code_elf){0};
 }
 
 /* --- notes --------------------------------------------------------------------------------- */
@@ -97,6 +128,25 @@ static void read_section(const struct rp_code_elf *elf, size_t i, Elf64_Shdr *re
     memcpy(ret, elf->bytes + elf->header.e_shoff + i * sizeof *ret, sizeof *ret);
 }
 
+bool rp_code_elf_has_section(const struct rp_code_elf *elf, const char *name)
+{
+    const size_t bytes = strlen(name) + 1;
+    Elf64_Shdr names, s;
+
+    if (!has_sections(elf) || elf->header.e_shstrndx >= elf->header.e_shnum)
+        return false;
+    read_section(elf, elf->header.e_shstrndx, &names);
+    if (!holds(elf->size, names.sh_offset, names.sh_size))
+        return false;
+    for (size_t i = 0; i < elf->header.e_shnum; i++) {
+        read_section(elf, i, &s);
+        if (s.sh_type != SHT_NOBITS && holds(names.sh_size, s.sh_name, bytes) &&
+            memcmp(elf->bytes + names.sh_offset + s.sh_name, name, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
 void rp_code_elf_notes(const struct rp_code_elf *elf, rp_code_note_fn *take, void *ctx)
 {
     bool any = false;
@@ -148,6 +198,29 @@ static bool symbols_of_section(const struct rp_code_elf *elf, Elf64_Word type,
     return false;
 }
 
+/* Finds the dynamic segment. @return its entries, not aligned; NULL: there is none */
+static const uint8_t *find_dynamic(const struct rp_code_elf *elf, size_t *ret_count)
+{
+    for (size_t i = 0; i < elf->header.e_phnum; i++) {
+        Elf64_Phdr p;
+
+        if (!rp_code_elf_segment(elf, i, &p) || p.p_type != PT_DYNAMIC)
+            continue;
+        *ret_count = p.p_filesz / sizeof(Elf64_Dyn);
+        return elf->bytes + p.p_offset;
+    }
+    return NULL;
+}
+
+/* @return whether there is an entry there; the last one says that it is the last */
+static bool dynamic_entry(const uint8_t *entries, size_t count, size_t i, Elf64_Dyn *ret)
+{
+    if (!entries || i >= count)
+        return false;
+    memcpy(ret, entries + i * sizeof *ret, sizeof *ret);
+    return ret->d_tag != DT_NULL;
+}
+
 /** This is what the dynamic segment says of symbols, as addresses. */
 struct dynamic {
     uint64_t symbols, names, name_bytes, hash, gnu_hash;
@@ -155,27 +228,37 @@ struct dynamic {
 
 static bool read_dynamic(const struct rp_code_elf *elf, struct dynamic *ret)
 {
+    size_t count = 0;
+    const uint8_t *entries = find_dynamic(elf, &count);
+    Elf64_Dyn d;
+
     *ret = (struct dynamic){0};
-    for (size_t i = 0; i < elf->header.e_phnum; i++) {
-        Elf64_Phdr p;
+    for (size_t i = 0; dynamic_entry(entries, count, i, &d); i++)
+        *(d.d_tag == DT_SYMTAB     ? &ret->symbols
+          : d.d_tag == DT_STRTAB   ? &ret->names
+          : d.d_tag == DT_STRSZ    ? &ret->name_bytes
+          : d.d_tag == DT_HASH     ? &ret->hash
+          : d.d_tag == DT_GNU_HASH ? &ret->gnu_hash
+                                   : &(uint64_t){0}) = d.d_un.d_val;
+    return ret->symbols && ret->names && ret->name_bytes;
+}
 
-        if (!rp_code_elf_segment(elf, i, &p) || p.p_type != PT_DYNAMIC)
-            continue;
-        for (uint64_t at = 0; p.p_filesz - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn)) {
-            Elf64_Dyn d;
+bool rp_code_elf_needs(const struct rp_code_elf *elf, bool (*is_it)(const char *name))
+{
+    struct dynamic dynamic;
+    size_t count = 0;
+    const uint8_t *entries = find_dynamic(elf, &count);
+    const char *names = read_dynamic(elf, &dynamic)
+                            ? (const char *)rp_code_elf_at(elf, dynamic.names, dynamic.name_bytes)
+                            : NULL;
+    Elf64_Dyn d;
 
-            memcpy(&d, elf->bytes + p.p_offset + at, sizeof d);
-            if (d.d_tag == DT_NULL)
-                break;
-            *(d.d_tag == DT_SYMTAB     ? &ret->symbols
-              : d.d_tag == DT_STRTAB   ? &ret->names
-              : d.d_tag == DT_STRSZ    ? &ret->name_bytes
-              : d.d_tag == DT_HASH     ? &ret->hash
-              : d.d_tag == DT_GNU_HASH ? &ret->gnu_hash
-                                       : &(uint64_t){0}) = d.d_un.d_val;
-        }
-        return ret->symbols && ret->names && ret->name_bytes;
-    }
+    if (!names || names[dynamic.name_bytes - 1])
+        return false;
+    for (size_t i = 0; dynamic_entry(entries, count, i, &d); i++)
+        if (d.d_tag == DT_NEEDED && d.d_un.d_val < dynamic.name_bytes &&
+            is_it(names + d.d_un.d_val))
+            return true;
     return false;
 }
 

@@ -70,6 +70,19 @@ bool rp_code_elf_segment(const struct rp_code_elf *elf, size_t i, Elf64_Phdr *re
  */
 const uint8_t *rp_code_elf_at(const struct rp_code_elf *elf, uint64_t address, uint64_t bytes);
 
+/** Calls it with the name of each library that the object needs, until it returns true.
+ * @return whether it did */
+bool rp_code_elf_needs(const struct rp_code_elf *elf, bool (*is_it)(const char *name));
+
+/** @return whether a section of that name has bytes in the file */
+bool rp_code_elf_has_section(const struct rp_code_elf *elf, const char *name);
+
+/** Maps a file that must be ELF, until rp_code_file_close().
+ * @return false: it cannot be read, or is no such file */
+bool rp_code_file_open(const char *path, struct rp_code_elf *ret);
+/** Takes back a file; one of zeros, too. */
+void rp_code_file_close(struct rp_code_elf *file);
+
 /** A note is what a tool has left beside code and data. */
 struct rp_code_note {
     uint32_t type;

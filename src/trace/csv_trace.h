@@ -6,13 +6,13 @@
 #ifndef RP_TRACE_CSV_TRACE_H
 #define RP_TRACE_CSV_TRACE_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "trace/sqlite.h"
 
 struct rp_err;
 struct rp_json_stream;

@@ -9,7 +9,6 @@
 #include <jansson.h>
 #include <limits.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@
 #include "base/vec.h"
 #include "trace/records.h"
 #include "trace/rocpd_schema.h"
+#include "trace/sqlite.h"
 
 /**
  * A zeroed struct is closed. The connection points to the struct, so it must not move while it is
@@ -321,7 +321,7 @@ static int check_schema(struct rp_history_file *file, struct rp_err *err)
 {
     rp_autostmt *stmt = NULL;
     bool found[KNOWN] = {false};
-    int result = sqlite3_prepare_v2(file->db, "SELECT type, name, tbl_name, sql FROM sqlite_schema",
+    int result = sqlite3_prepare_v2(file->db, "SELECT type, name, tbl_name, sql FROM sqlite_master",
                                     -1, &stmt, NULL);
 
     while (result == SQLITE_OK || result == SQLITE_ROW) {
@@ -396,7 +396,7 @@ static int check(struct rp_history_file *file, bool write, struct rp_err *err)
 
     if (number(file, "PRAGMA application_id", &application, err) < 0 ||
         number(file, "PRAGMA user_version", &version, err) < 0 ||
-        number(file, "SELECT count(*) FROM sqlite_schema", &count, err) < 0)
+        number(file, "SELECT count(*) FROM sqlite_master", &count, err) < 0)
         return -(int)err->code;
     file->is_empty = application == 0 && version == 0 && count == 0;
     if (file->is_empty)

@@ -6,11 +6,12 @@
 #ifndef RP_TRACE_HISTORY_DB_H
 #define RP_TRACE_HISTORY_DB_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "trace/sqlite.h"
 
 struct rp_err;
 

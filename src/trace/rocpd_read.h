@@ -7,7 +7,6 @@
 #ifndef RP_TRACE_ROCPD_READ_H
 #define RP_TRACE_ROCPD_READ_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +17,7 @@
 #include "base/vec.h"
 #include "trace/rocpd.h"
 #include "trace/rocpd_schema.h"
+#include "trace/sqlite.h"
 
 struct rp_err;
 struct rp_table_scan;
@@ -278,7 +278,8 @@ struct rp_table_scan {
     size_t lent_used, lent_room;
     int at[RP_TABLE_SCAN_COLUMNS]; /**< value of each wanted column, -1: the relation lacks it */
     int guid_at;
-    uint32_t guid; /**< of all rows when there is no guid column, else of the last row */
+    int value_count; /**< of a row, as they are asked for */
+    uint32_t guid;   /**< of all rows when there is no guid column, else of the last row */
     bool guid_known;
     size_t guid_len;
     char guid_bytes[64]; /**< of the last row, as they are stored */

@@ -168,6 +168,7 @@ static int write_select(struct rp_table_scan *pass, struct sources *from, struct
     pass->guid_at = has(from->columns, "guid") ? next : -1;
     if (pass->guid_at >= 0)
         rp_buf_printf(sql, "%sr.\"guid\"", next++ ? ", " : "");
+    pass->value_count = next ? next : 1;
     rp_buf_printf(sql, "%s) FROM \"%s\" AS r", next ? "" : "1", from->relation);
     if (from->join_track)
         add_join(from, from->tracks, "t", "track_id", sql);
@@ -303,7 +304,11 @@ static void take_row(sqlite3_context *context, int count, sqlite3_value **values
     struct rp_store *s = sqlite3_user_data(context);
     struct rp_table_scan *pass = s->pass;
 
-    (void)count;
+    if (!pass ||
+        count != pass->value_count) { /* A view called it, which SQLite before 3.30 allows. */
+        sqlite3_result_error_code(context, SQLITE_ABORT);
+        return;
+    }
     if (pass->skip) {
         pass->skip--;
         return;

@@ -5,11 +5,11 @@
 #ifndef RP_TRACE_ROCPD_SCHEMA_H
 #define RP_TRACE_ROCPD_SCHEMA_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "trace/sqlite.h"
 
 struct rp_err;
 

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "trace/rocpd.h"
 #include "trace/rocpd_read.h"
 #include "trace/rocpd_schema.h"
+#include "trace/sqlite.h"
 
 enum { RP_STORE_NODE_ID = 1 };
 
@@ -280,7 +280,8 @@ static int bind_json(struct rp_store_writer *w, const struct rp_spec *spec, sqli
     result = sqlite3_step(w->check_json);
     valid = result == SQLITE_ROW && sqlite3_column_int(w->check_json, 0);
     sqlite3_reset(w->check_json);
-    if (result != SQLITE_ROW)
+    if (result != SQLITE_ROW &&
+        result != SQLITE_ERROR) /* An older SQLite asks for the type first. */
         return rp_sql_fail(w->db, result, err);
     if (!valid)
         return rp_fail(err, RP_BAD_INPUT, "%s: extdata is not a JSON object", spec->what);

@@ -309,6 +309,15 @@ def nobody():
     check("nobody listens", got, ENVIRONMENT, "nothing answers at", "llm.json")
 
 
+def no_library():
+    """libcurl is loaded when it is needed: files that are none stand before the real ones."""
+    for name in ("libcurl.so.4", "libcurl-gnutls.so.4", "libcurl-nss.so.4"):
+        open(os.path.join(scratch, name), "w").close()
+    settings = write_settings({"base_url": "http://127.0.0.1:1/v1", "model": "m"})
+    got = ask(settings, environment=plain_environment(LD_LIBRARY_PATH=scratch))
+    check("no libcurl", got, ENVIRONMENT, "libcurl, which is not installed here; install libcurl4")
+
+
 def places():
     """Where settings come from. Refusals are in the unit test."""
     with Server(whole(GOOD)) as server, Server(whole(GOOD)) as other:
@@ -327,7 +336,8 @@ def places():
             failures.append(f"asked: {models}")
 
 
-for group in (answers, bad_bytes, floods, faults, times, budget, redirects, encryption, nobody, places):
+for group in (answers, bad_bytes, floods, faults, times, budget, redirects, encryption, nobody, no_library,
+              places):
     group()
 shutil.rmtree(scratch)
 print("\n".join(failures) or f"{ran} cases")

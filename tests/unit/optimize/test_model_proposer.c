@@ -31,7 +31,17 @@ static void addresses(void **state)
         {"http://localhost/v1/", true, false, true},
         {"http://LOCALHOST:1/v1", true, false, true},
         {"http://[::1]:8080/v1", true, false, true},
-        {"http://2130706433/v1", true, false, true}, /* 127.0.0.1 as one number */
+        {"http://2130706433/v1", true, false,
+         false}, /* 127.0.0.1 as one number: no libcurl is asked */
+        {"HTTPS://example.com:443", true, true, false},
+        {"https://example.com:65536/v1", false, false, false},
+        {"https://example.com:80:80/v1", false, false, false},
+        {"https://example.com\\@127.0.0.1/v1", false, false, false},
+        {"http://127.0.0.1\\.example.com/v1", false, false, false},
+        {"http://127.0.0.1%2eexample.com/v1", false, false, false},
+        {"http://[::1/v1", false, false, false},
+        {"http://[::1].example.com/v1", false, false, false},
+        {"http:///v1", false, false, false},
         {"http://10.0.0.1/v1", true, false, false},
         {"http://localhost.example.com/v1", true, false, false},
         {"http://127.0.0.1.example.com/v1", true, false, false},

@@ -2,7 +2,6 @@
  * @file test_record_to_db.c
  * @brief Record file -> rocpd database, read back through the store.
  */
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "run/record_to_db.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"
+#include "trace/sqlite.h"
 #include "unit/scratch.h"
 
 RP_DEFINE_CLEANUP(struct rp_store, rp_store_close)

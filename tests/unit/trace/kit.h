@@ -14,8 +14,8 @@
 
 #include "base/err.h"
 #include "trace/rocpd.h"
+#include "trace/sqlite.h"
 
-#include <sqlite3.h>
 #include <stdbool.h>
 
 /** Group fixtures: a scratch folder that every test may fill. */

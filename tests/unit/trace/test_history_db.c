@@ -237,7 +237,7 @@ static void what_no_rocm_perf_makes_is_refused(void **state)
         {"CREATE INDEX i ON times(abs(launches))", "index 'i'"},
         {"ALTER TABLE times ADD COLUMN g AS (launches + 1)", "table times is not the one"},
         {"ALTER TABLE result ADD COLUMN c DEFAULT 1", "table result is not the one"},
-        {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'TEXT,', 'TEXT "
+        {"PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, 'TEXT,', 'TEXT "
          "CHECK(1),') WHERE name = 'times'",
          "table times is not the one"},
         {"ALTER TABLE times RENAME TO t; CREATE VIEW times AS SELECT * FROM t", "'t"},
@@ -265,8 +265,8 @@ static void pages_that_are_used_twice_are_refused(void **state)
     (void)state;
     add(path, "one", "2026-01-01T00:00:00Z", true);
     kit_sql(path,
-            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT "
-            "rootpage FROM sqlite_schema WHERE name = 'result') WHERE name = 'sqlite_sequence'");
+            "PRAGMA writable_schema = ON; UPDATE sqlite_master SET rootpage = (SELECT "
+            "rootpage FROM sqlite_master WHERE name = 'result') WHERE name = 'sqlite_sequence'");
     refused_as_it_is(path, "damaged");
 }
 
