@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/selftest.h"
 #include "report/report.h"
 #include "run/machine.h"
 
@@ -120,6 +121,8 @@ int rp_cmd_doctor(int argc, char **argv)
         return code;
     if (rp_environment_detect(&env, &err) < 0)
         return rp_cli_error(&err);
+    if (options.selftest)
+        return rp_cmd_selftest(&env, &options);
     device = auto_device(&env, &err);
     if (options.json) {
         rp_autofree char *text = doctor_json(&env, device, &err);
