@@ -18,6 +18,21 @@ static struct {
     struct rp_exec_host host;
 } world;
 
+static uint32_t first_die(const struct rp_wave *w)
+{
+    (void)w;
+    return 0;
+}
+
+static void ignore_interrupt(struct rp_wave *w, uint32_t m0)
+{
+    (void)w;
+    (void)m0;
+}
+
+/* Whatever reads clocks is a scalar memory instruction, which is not executed here. */
+static const struct rp_wave_services services = {.xcc = first_die, .interrupt = ignore_interrupt};
+
 static bool is_alu(unsigned fmt)
 {
     return fmt != RP_FMT_SMEM && fmt >= RP_FMT_SOP1 && fmt <= RP_FMT_VOP3PX2;
@@ -29,6 +44,7 @@ static void set_up(uint32_t gpr_idx)
     struct rp_wave *w = &world.wave;
     memset(&world, 0, sizeof world);
     world.env.host = &world.host;
+    world.env.services = &services;
     world.group.env = &world.env;
     world.group.waves = w;
     world.group.wave_count = 1;
