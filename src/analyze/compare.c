@@ -570,6 +570,39 @@ static void time_whole(struct rp_versus_found *c, const struct rp_versus_rule *r
         bound_by(&c->whole, &shift, rule->alpha / 2, rule->margin);
 }
 
+/* Bounds of counts timing are of kernels, so with them the span is not known. */
+static void time_span(struct rp_versus_found *c, const struct rp_versus_rule *rule, double *a,
+                      double *b)
+{
+    static const struct rp_quantity unknown = {0};
+    const struct timed timed = {
+        .before = &c->before->spans,
+        .after = &c->after->spans,
+        .dispatches_before = &unknown, /* Two ticks of the clock do not matter. */
+        .dispatches_after = &unknown,
+        .software = c->before->software,
+        .incomplete = c->before->incomplete || c->after->incomplete,
+        .failed = failed_differently(c),
+    };
+    const bool counts = is_of_counts(c->before) || is_of_counts(c->after) ||
+                        c->before->runs.longest_ms > 0 || c->after->runs.longest_ms > 0;
+    struct rp_versus_shift shift;
+
+    c->span = (struct rp_versus_time){
+        .verdict = RP_COMPARE_UNDECIDED, .before_ms = NAN, .after_ms = NAN, .ratio = NAN};
+    if (!counts && time_of(&timed, rule->margin, a, b, &c->span, &shift))
+        bound_by(&c->span, &shift, rule->alpha / 2, rule->margin);
+    if (c->span.basis == RP_COMPARE_NOT_TIMED)
+        c->span.reason = counts ? "counts timing does not know it: use --timing detailed"
+                                : "a result does not say how long it takes end to end";
+}
+
+bool rp_versus_span_matters(const struct rp_versus_found *c)
+{
+    return c->span.basis != RP_COMPARE_NOT_TIMED &&
+           (c->span.before_ms != c->whole.before_ms || c->span.after_ms != c->whole.after_ms);
+}
+
 int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *after,
               const struct rp_versus_rule *rule, struct rp_versus_found *ret, struct rp_err *err)
 {
@@ -593,6 +626,7 @@ int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *
         return rp_out_of_memory(err);
     }
     time_whole(&c, rule, a, b);
+    time_span(&c, rule, a, b);
     time_kernels(&c, rule, a, b, candidates);
     *ret = c;
     return 0;
@@ -685,7 +719,14 @@ static const char *find_sign(const char *text, size_t *ret_relation, size_t *ret
 static int parse_metric(const char *word, size_t len, struct rp_versus_condition *gate,
                         struct rp_err *err)
 {
-    gate->runtime = len == strlen("runtime") && strncmp(word, "runtime", len) == 0;
+    static const char runtime[] = "runtime", span[] = "end_to_end";
+
+    gate->span = len == strlen(span) && strncmp(word, span, len) == 0;
+    gate->runtime = gate->span || (len == strlen(runtime) && strncmp(word, runtime, len) == 0);
+    if (gate->span && gate->kernel)
+        return rp_fail(err, RP_USAGE,
+                       "--gate %s: end_to_end is of the whole program; use runtime for a kernel",
+                       gate->text);
     if (gate->runtime)
         return 0;
     for (unsigned i = 0; i < RP_COMPARE_METRICS; i++) {
@@ -697,8 +738,8 @@ static int parse_metric(const char *word, size_t len, struct rp_versus_condition
         }
     }
     return rp_fail(err, RP_USAGE,
-                   "--gate %s: nothing is called '%.*s'; use runtime, vgprs, agprs, sgprs, "
-                   "lds_bytes, scratch_bytes, occupancy, bytes, dispatches or cv",
+                   "--gate %s: nothing is called '%.*s'; use runtime, end_to_end, vgprs, agprs, "
+                   "sgprs, lds_bytes, scratch_bytes, occupancy, bytes, dispatches or cv",
                    gate->text, (int)len, word);
 }
 
@@ -778,8 +819,8 @@ static int parse(const char *text, struct rp_versus_condition *gate, struct rp_e
                        "--gate %s: '%s' is no bound; use a number, before, or NUMBER*before", text,
                        sign + sign_len);
     if (gate->runtime && gate->of_before)
-        return rp_fail(err, RP_USAGE,
-                       "--gate %s: runtime is a ratio to before already; use a number", text);
+        return rp_fail(err, RP_USAGE, "--gate %s: %s is a ratio to before already; use a number",
+                       text, gate->span ? "end_to_end" : "runtime");
     if (gate->runtime && gate->relation == RP_EXACTLY)
         return rp_fail(err, RP_USAGE,
                        "--gate %s: a ratio of times is never exactly that; use <= and >=", text);
@@ -928,7 +969,7 @@ static void judge_whole_time(const struct rp_versus_condition *gate,
 {
     const char *name = gate->may_miss ? NULL : missing(compared);
 
-    judge_time(gate, &compared->whole, ret);
+    judge_time(gate, gate->span ? &compared->span : &compared->whole, ret);
     if (!name)
         return;
     ret->kernel = name;

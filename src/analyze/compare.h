@@ -73,7 +73,10 @@ struct rp_versus_side {
     uint32_t timing_version;    /**< of that model */
     struct rp_versus_gpu *gpus; /**< each kind once */
     size_t gpu_count;
-    struct rp_versus_runs runs;                     /**< of all kernels */
+    struct rp_versus_runs runs; /**< of all kernels */
+    /** From the start of the first kernel or copy to the end of the last one; no run, or NAN: not
+     * known. It has no bounds. */
+    struct rp_versus_runs spans;
     struct rp_quantity metrics[RP_COMPARE_METRICS]; /**< of the whole */
     struct rp_versus_kernel *kernels;               /**< user kernels first, each by falling time */
     size_t kernel_count;
@@ -175,13 +178,18 @@ struct rp_versus_pair {
 
 struct rp_versus_rule {
     double margin; /**< ratios from 1 / (1 + margin) to 1 + margin are equal */
-    double alpha;  /**< of a false verdict, at most: a half for the whole, one for all kernels */
+    /** Of a false verdict, at most: a half for the whole, one for all kernels. The span has another
+     * half, since its verdict is a further one. */
+    double alpha;
 };
 
 /** Holds one result against the baseline. It refers to the sides. */
 struct rp_versus_found {
     const struct rp_versus_side *before, *after;
     struct rp_versus_time whole;
+    /** From the first kernel or copy to the last one, with the copies and gaps between them;
+     * RP_COMPARE_NOT_TIMED: not known of both. */
+    struct rp_versus_time span;
     struct rp_versus_pair *kernels; /**< of both sides first, by falling time before */
     size_t kernel_count;
 };
@@ -204,6 +212,7 @@ struct rp_versus_condition {
     char *text;   /**< as it was given */
     char *kernel; /**< NULL: of the whole, or of every kernel */
     bool runtime; /**< else metric */
+    bool span;    /**< with runtime: of the time from end to end */
     enum rp_versus_metric metric;
     enum rp_versus_relation relation;
     double bound;
@@ -226,6 +235,9 @@ struct rp_versus_outcome {
     struct rp_quantity value, limit;
     char reason[256];
 };
+
+/** Says whether the span tells more than the time of kernels. */
+bool rp_versus_span_matters(const struct rp_versus_found *compared);
 
 /** Decides a gate. One that cannot be decided is open, and does not pass. */
 void rp_versus_condition_judge(const struct rp_versus_condition *gate,

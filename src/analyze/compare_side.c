@@ -236,6 +236,7 @@ void rp_versus_side_free(struct rp_versus_side *side)
     free(side->slots);
     free(side->gpus);
     free(side->runs.ms);
+    free(side->spans.ms);
     free(side->path);
     free(side->timing_model);
     free(side->command);
@@ -462,7 +463,7 @@ int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_s
                        "%s: its runs are of different GPUs, devices or models of time: put the "
                        "traces of each into a folder of its own",
                        side->path);
-    if (!grow(&side->runs, run->runs.ms[0]))
+    if (!grow(&side->runs, run->runs.ms[0]) || !grow(&side->spans, run->spans.ms[0]))
         return rp_out_of_memory(err);
     for (size_t i = 0; i < side->kernel_count; i++) {
         const struct rp_versus_kernel *k = versus_side_find(run, side->kernels[i].name);
@@ -604,10 +605,11 @@ int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin
         .timing_version = p->timing_version,
         .incomplete = !p->complete,
         .runs = {.ms = calloc(1, sizeof *side.runs.ms), .count = 1},
+        .spans = {.ms = calloc(1, sizeof *side.spans.ms), .count = 1},
     };
     int rc = 0;
 
-    if (!side.path || !side.runs.ms || (p->timing_model && !side.timing_model) ||
+    if (!side.path || !side.runs.ms || !side.spans.ms || (p->timing_model && !side.timing_model) ||
         add_gpus(&side, p) < 0)
         rc = rp_out_of_memory(err);
     if (rc == 0)
@@ -619,6 +621,7 @@ int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin
         return rc;
     }
     side.runs.ms[0] = (double)(p->user_ns + p->runtime_internal_ns) / 1e6;
+    side.spans.ms[0] = p->gpu_span_ns ? (double)p->gpu_span_ns / 1e6 : NAN;
     add_bounds(&p->replayed, p->dispatches, &side.runs);
     side.metrics[RP_COMPARE_DISPATCHES] = known((double)p->dispatches);
     versus_side_finish(&side);
@@ -1012,12 +1015,15 @@ static int read_profile(const json_t *root, struct rp_versus_side *side, const c
                         struct rp_err *err)
 {
     const json_t *runs = json_object_get(json_object_get(root, "stability"), "runs_ms");
+    const json_t *spans = json_object_get(root, "gpu_span_runs_ms");
     int rc = read_origin(root, side, path, err);
 
     if (rc == 0 && (json_array_size(runs) == 0 || json_array_size(runs) > MOST_RUNS))
         rc = bad(path, err, "stability.runs_ms has not 1 to 100000 times");
     if (rc == 0)
         rc = read_runs(runs, &side->runs, err);
+    if (rc == 0 && json_array_size(spans) == json_array_size(runs))
+        rc = read_runs(spans, &side->spans, err);
     read_bounds(json_object_get(root, "timing"), side->metrics[RP_COMPARE_DISPATCHES], &side->runs);
     if (rc == 0)
         rc = read_launches(root, side, err);

@@ -633,6 +633,7 @@ struct reading {
     uint32_t store;
     struct rp_simulations replays;
     struct rp_overlaps overlaps;
+    struct rp_gpu_span span;
     bool is_modelled;
 };
 
@@ -732,6 +733,25 @@ static struct rp_dispatch_group *group_of(struct reading *r, const struct rp_row
     return &grown[r->count - 1];
 }
 
+static void span_add(struct rp_gpu_span *span, int64_t start_ns, int64_t end_ns)
+{
+    if (!span->last_ns || start_ns < span->first_ns)
+        span->first_ns = start_ns;
+    if (end_ns > span->last_ns)
+        span->last_ns = end_ns;
+}
+
+static int take_copy(void *ctx, const void *row, struct rp_err *err)
+{
+    const struct rp_row_copy *copy = row;
+    struct reading *r = ctx;
+
+    (void)err;
+    if (copy->start_ns > 0 && copy->end_ns >= copy->start_ns)
+        span_add(&r->span, copy->start_ns, copy->end_ns);
+    return 0;
+}
+
 static int take(void *ctx, const void *row, struct rp_err *err)
 {
     const struct rp_row_dispatch *dispatch = row;
@@ -759,6 +779,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
     group->timed_count++;
     if (r->is_modelled && !overlaps_add(&r->overlaps, dispatch))
         return rp_out_of_memory(err);
+    span_add(&r->span, dispatch->start_ns, dispatch->start_ns + (int64_t)ns);
     replayed = simulation_of(&r->replays, dispatch);
     rp_simulated_timing_add(&group->replayed, &group->replayed_ns, &replayed, ns);
     return 0;
@@ -766,7 +787,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
 
 int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_dispatch_group **ret,
                            size_t *ret_count, struct rp_overlapped *ret_overlapped,
-                           struct rp_err *err)
+                           struct rp_gpu_span *ret_span, struct rp_err *err)
 {
     struct reading r = {.from = store,
                         .store = number,
@@ -776,6 +797,8 @@ int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_di
 
     if (rc == 0)
         rc = rp_store_each_work(store, take, &r, err);
+    if (rc == 0)
+        rc = rp_store_each_copy(store, take_copy, &r, err);
     if (rc == 0)
         rc = overlaps_sum(&r.overlaps, &overlapped, err);
     free(r.overlaps.rows);
@@ -790,6 +813,7 @@ int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_di
     *ret = r.groups;
     *ret_count = r.count;
     *ret_overlapped = overlapped;
+    *ret_span = r.span;
     return 0;
 }
 

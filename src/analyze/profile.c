@@ -761,6 +761,7 @@ struct loaded {
      */
     size_t *agent_index, *kernel_index;
     struct rp_overlapped overlapped;
+    struct rp_gpu_span span;
     bool built_in;
 };
 
@@ -784,7 +785,7 @@ static int load(struct rp_store *store, uint32_t number, struct loaded *ret, str
         rc = rp_store_kernels(store, &ret->kernels, &ret->kernel_count, err);
     if (rc == 0)
         rc = rp_profile_read_groups(store, number, &ret->groups, &ret->group_count,
-                                    &ret->overlapped, err);
+                                    &ret->overlapped, &ret->span, err);
     if (rc < 0)
         return rc;
     ret->agent_index = calloc(ret->agent_count + 1, sizeof *ret->agent_index);
@@ -923,6 +924,8 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
         rp_losses_add(&losses, stores[i]);
     }
     build->profile->complete = rp_losses_none(&losses);
+    if (count == 1)
+        build->profile->gpu_span_ns = (uint64_t)(loaded->span.last_ns - loaded->span.first_ns);
     int rc = rp_profile_timing(build->profile, stores, count, err);
     if (rc == 0)
         rc = rp_profile_launches(build->profile, stores, count, err);

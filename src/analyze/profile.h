@@ -181,7 +181,10 @@ struct rp_profile {
     struct rp_kernel_summary *kernels; /**< user kernels first by total time, then runtime ones */
     size_t kernel_count;
     uint64_t user_ns, runtime_internal_ns; /**< base run: sum of (end - start) */
-    uint64_t dispatches;                   /**< all of the base run, unusable ones included */
+    /** From the start of the first kernel or copy to the end of the last one; 0: unknown, or of
+     * several processes, whose clocks may differ. */
+    uint64_t gpu_span_ns;
+    uint64_t dispatches;          /**< all of the base run, unusable ones included */
     uint64_t unknown_kernels;     /**< dispatches whose kernel row is missing: listed by their id */
     uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
     uint64_t clipped_ends;        /**< dispatches whose end cannot be: rp_clip_late_ends */
@@ -303,11 +306,16 @@ struct rp_dispatch_group {
     bool counts_are_whole; /**< our own tracer: register counts are right by construction */
 };
 
+/** Is from the start of the first kernel or copy to the end of the last one. */
+struct rp_gpu_span {
+    int64_t first_ns, last_ns; /**< last_ns 0: there was none with usable times */
+};
+
 /** Groups the dispatches of a trace, in the order of their first ones. The caller frees the array.
  */
 int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_dispatch_group **ret,
                            size_t *ret_count, struct rp_overlapped *ret_overlapped,
-                           struct rp_err *err);
+                           struct rp_gpu_span *ret_span, struct rp_err *err);
 /** Compares which was launched first, over all traces; it is the last resort of every comparison.
  */
 int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b);

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -396,6 +397,12 @@ static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
     for (size_t i = 0; i < session->run_count; i++)
         rp_profile_kernel_ms(base, i ? session->repeats[i] : base,
                              session->kernel_ms + i * base->kernel_count);
+    session->gpu_span_ms = rp_alloc_zero(session->run_count + 1, sizeof *session->gpu_span_ms);
+    for (size_t i = 0; i < session->run_count; i++) {
+        const uint64_t ns = (i ? session->repeats[i] : base)->gpu_span_ns;
+
+        session->gpu_span_ms[i] = ns ? (double)ns / 1e6 : NAN;
+    }
     return find_differences(session, err);
 }
 
@@ -467,6 +474,7 @@ static void rp_profile_session_free(struct rp_profile_session *session)
         rp_profile_free(session->repeats[i]);
     free(session->repeats);
     free(session->kernel_ms);
+    free(session->gpu_span_ms);
     rp_repeat_kernels_free(&session->repeat_kernels);
     rp_run_differences_free(&session->differences);
     free(session->failed_launches);
@@ -498,6 +506,7 @@ static void fill_report(const struct rp_profile_cli *options,
         .runtime_ms = options->wallclock ? session->wall_ms : session->runtime_ms,
         .runs = session->run_count,
         .kernel_ms = session->kernel_ms,
+        .gpu_span_ms = session->gpu_span_ms,
         .repeat_kernels = &session->repeat_kernels,
         .differences = &session->differences,
         .failed_launches = session->failed_launches,

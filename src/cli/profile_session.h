@@ -38,6 +38,7 @@ struct rp_profile_session {
     double *wall_ms;             /**< per run: the whole process */
     struct rp_profile **repeats; /**< per run but the first */
     double *kernel_ms;           /**< as in rp_profile_report */
+    double *gpu_span_ms;         /**< as in rp_profile_report */
     struct rp_repeat_kernels repeat_kernels;
     struct rp_run_differences differences;
     uint64_t *failed_launches;  /**< per run; NULL: wallclock */

@@ -490,17 +490,17 @@ static void put_times(struct rp_buf *buf, const struct rp_versus_time *t)
                   unit.name, rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);
 }
 
-/* @p name is NULL for the whole. */
-static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const char *name,
-                    const char *changes)
+/* @param whole says of what it is, if it is no kernel; else NULL */
+static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const char *whole,
+                    const char *name, const char *changes)
 {
     rp_buf_puts(buf, "| ");
     rp_versus_change_text(buf, t);
     put_times(buf, t);
-    if (name)
-        markdown_cell(buf, name);
+    if (whole)
+        rp_buf_puts(buf, whole);
     else
-        rp_buf_puts(buf, "all");
+        markdown_cell(buf, name);
     rp_buf_puts(buf, " | ");
     markdown_cell(buf, changes);
     rp_buf_puts(buf, " |\n");
@@ -512,7 +512,7 @@ static void github_markdown_put_kernel(struct rp_buf *buf, const struct rp_versu
 
     if (k->before && k->after) {
         rp_versus_changes_text(&changes, k);
-        put_row(buf, &k->time, k->before->name, rp_buf_text(&changes));
+        put_row(buf, &k->time, NULL, k->before->name, rp_buf_text(&changes));
         buf->failed |= changes.failed;
         return;
     }
@@ -535,7 +535,9 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
         rp_buf_puts(buf, "\n\n**Software device: modelled time, not hardware time**");
     rp_buf_puts(buf, "\n\n| change | before | after | kernel | changes "
                      "|\n|---|---|---|---|---|\n");
-    put_row(buf, &c->whole, NULL, "");
+    put_row(buf, &c->whole, "all", NULL, "");
+    if (rp_versus_span_matters(c))
+        put_row(buf, &c->span, "end to end", NULL, "");
     for (size_t i = 0; i < c->kernel_count; i++)
         if (buf->len < RP_MARKDOWN_MOST_BYTES * (at + 1) / r->count &&
             rp_versus_is_shown(&c->kernels[i], i, MOST_ROWS))

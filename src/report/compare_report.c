@@ -164,6 +164,10 @@ static void add_whole(struct rp_json_writer *json, const struct rp_versus_found 
     else
         rp_json_add_null(json, "different_output");
     add_metrics(json, c->before->metrics, c->after->metrics, false);
+    if (c->span.basis != RP_COMPARE_NOT_TIMED)
+        add_time(json, "span", &c->span);
+    else
+        rp_json_add_null(json, "span");
     add_time(json, "time", &c->whole);
     rp_json_end(json);
 }
@@ -491,6 +495,26 @@ static void put_open(struct rp_buf *to, const struct rp_versus_time *t, const ch
         rp_buf_printf(to, ": %s", rp_speed_range(1 / t->high, 1 / t->low).text);
 }
 
+static bool tells_change(const struct rp_versus_time *t)
+{
+    return (t->verdict == RP_COMPARE_FASTER || t->verdict == RP_COMPARE_SLOWER) &&
+           !rp_is_no_change(1 / t->ratio);
+}
+
+/** Appends what becomes of the time from the first kernel or copy to the last one, where that is
+ * another verdict: fewer copies or waits change no kernel. */
+static void put_span(struct rp_buf *to, const struct rp_versus_found *c)
+{
+    const struct rp_versus_time *t = &c->span;
+
+    if (!rp_versus_span_matters(c) || t->verdict == c->whole.verdict)
+        return;
+    if (tells_change(t))
+        rp_buf_printf(to, "; end to end it is %s", rp_speed_change(1 / t->ratio).text);
+    else if (t->verdict == RP_COMPARE_EQUAL)
+        rp_buf_puts(to, "; end to end there is no difference");
+}
+
 void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
 {
     const struct rp_versus_time *t = &c->whole;
@@ -500,6 +524,11 @@ void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
 
     if (replay && c->after->told.wrong) {
         rp_buf_puts(to, "B gives different output, so its speed does not count");
+    } else if (t->verdict == RP_COMPARE_EQUAL && rp_versus_span_matters(c) &&
+               tells_change(&c->span)) {
+        rp_buf_printf(to, "%s is %s than %s end to end; no difference in the time of kernels.",
+                      after, rp_speed_change(1 / c->span.ratio).text, before);
+        return;
     } else if (decided && rp_is_no_change(1 / t->ratio)) {
         rp_buf_printf(to, "%s is slightly %s than %s", after, rp_versus_verdict_names[t->verdict],
                       before);
@@ -510,6 +539,7 @@ void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
     }
     if (t->reason)
         rp_buf_printf(to, "%s%s", t->verdict == RP_COMPARE_UNDECIDED ? "; " : ": ", t->reason);
+    put_span(to, c);
     rp_buf_puts(to, ".");
 }
 
@@ -534,6 +564,8 @@ static void put_comparison(const struct rp_page *page, const struct rp_compare_r
         rp_page_text(page, RP_INK_PLAIN, 0, "");
     put_result(page, c);
     compare_term_put_time(page, &c->whole, c->after->told.is ? "kernel B" : "all kernels");
+    if (rp_versus_span_matters(c))
+        compare_term_put_time(page, &c->span, "end to end: kernels, copies, gaps between them");
     put_gaps(page, c);
     put_gates(page, r, at, short_names);
     if (c->after->told.is) {

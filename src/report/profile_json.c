@@ -657,6 +657,10 @@ static void add_head(struct rp_json_writer *json, const struct rp_profile_report
         add_gpu(json, "gpu", &p->agents[top ? top->agent : 0]);
     else
         rp_json_add_null(json, "gpu");
+    if (r->gpu_span_ms)
+        add_reals(json, "gpu_span_runs_ms", r->gpu_span_ms, r->runs);
+    else
+        rp_json_add_null(json, "gpu_span_runs_ms");
     rp_json_add_array(json, "gpus");
     for (size_t i = 0; i < p->agent_count; i++)
         add_gpu(json, NULL, &p->agents[i]);

@@ -74,8 +74,10 @@ struct rp_profile_report {
     enum rp_measurement measurement;
     const double *runtime_ms; /**< what stability was computed from, base run first */
     size_t runs;
-    const double *kernel_ms; /**< runs x kernels of the profile, run by run; NAN = no usable time;
-                                  NULL: not known */
+    const double *kernel_ms;   /**< runs x kernels of the profile, run by run; NAN = no usable time;
+                                    NULL: not known */
+    const double *gpu_span_ms; /**< of each run, from the start of its first kernel or copy to the
+                                    end of its last one; NAN or NULL: not known */
     const struct rp_repeat_kernels *repeat_kernels; /**< NULL: none */
     const struct rp_run_differences *differences;   /**< NULL: none */
     const uint64_t *failed_launches;                /**< of each run; NULL: not known */

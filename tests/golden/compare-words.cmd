@@ -29,6 +29,17 @@ try "a b.json" faster --gate 'runtime<=1'
 try "a b.json" faster --gate 'runtime<=0.4'
 try "a b.json" "it's.json" --gate 'runtime<=0.4'
 try "a b.json" faster --gate 'bytes<=1'
+echo "== fewer copies change no kernel"
+spans() { sed "s/\"gpu\": {/\"gpu_span_runs_ms\": [$2],&/" "$3" >"$1"; }
+spans copies.json 9.0 "a b.json"
+spans fewer.json 6.0 "a b.json"
+spans faster.json 8.999 "it's.json"
+try copies.json fewer.json --gate 'end_to_end<=0.7' --gate 'runtime<=1'
+try fewer.json copies.json --gate 'end_to_end<=1.02'
+try copies.json faster.json --gate 'kernel:reduce:end_to_end<=1'
+try copies.json faster.json
+rocm-perf compare --markdown copies.json fewer.json | grep '^| [0-9e]'
+rocm-perf compare --json copies.json fewer.json | grep -A 1 '"whole"'
 echo "== between bounds that overlap, or without bounds, only another model of time decides"
 made old.json 3.0 fast
 made unknown.json 60.0 fast

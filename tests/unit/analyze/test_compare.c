@@ -872,6 +872,66 @@ static void gates_hold_or_not_or_are_open(void **state)
     fails_for("runtime<=1.02", &c, "void k<1>(int)");
 }
 
+/* Fewer copies change no kernel, and the program is faster all the same. */
+static void the_time_end_to_end_is_judged_by_itself(void **state)
+{
+    const struct rp_versus_rule rule = {.margin = 0.01, .alpha = 0.01};
+    double kernels_ms[] = {1}, long_ms[] = {4}, short_ms[] = {2}, unknown_ms[] = {NAN};
+    const struct {
+        double *before, *after;
+        const char *model;
+        double ratio; /* NAN: not known */
+    } rows[] = {{long_ms, short_ms, "detailed", 0.5},
+                {short_ms, long_ms, "detailed", 2},
+                {long_ms, unknown_ms, "detailed", NAN},
+                {long_ms, short_ms, "counts", NAN}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_versus_kernel k = kernel_of("k", kernels_ms, 1);
+        struct rp_versus_side before = side_of(kernels_ms, 1, &k, 1), after = before;
+        struct rp_versus_found c;
+        const bool known = !isnan(rows[i].ratio);
+
+        before.software = after.software = true;
+        before.timing_model = after.timing_model = (char *)rows[i].model;
+        before.spans = (struct rp_versus_runs){.ms = rows[i].before, .count = 1};
+        after.spans = (struct rp_versus_runs){.ms = rows[i].after, .count = 1};
+        assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+        assert_int_equal(c.span.basis, known ? RP_COMPARE_MODELLED : RP_COMPARE_NOT_TIMED);
+        assert_int_equal(rp_versus_span_matters(&c), known);
+        assert_int_equal(c.whole.verdict, RP_COMPARE_EQUAL);
+        assert_int_equal(applied("runtime<=1", &c), RP_COMPARE_PASSED);
+        assert_int_equal(applied("end_to_end<=1", &c), !known               ? RP_COMPARE_OPEN
+                                                       : rows[i].ratio <= 1 ? RP_COMPARE_PASSED
+                                                                            : RP_COMPARE_FAILED);
+        if (known)
+            assert_true(c.span.ratio == rows[i].ratio);
+        rp_versus_found_free(&c);
+    }
+}
+
+/* Of measured times it needs as many runs as that of kernels. */
+static void measured_times_end_to_end_need_runs(void **state)
+{
+    const struct rp_versus_rule rule = {.margin = 0.01, .alpha = 0.01};
+    double before_ms[] = {4, 4.01, 3.99, 4, 4.01, 3.99},
+           after_ms[] = {2, 2.01, 1.99, 2, 2.01, 1.99};
+
+    (void)state;
+    for (size_t runs = 5; runs <= 6; runs++) {
+        struct rp_versus_side before = side_of(before_ms, runs, NULL, 0), after = before;
+        struct rp_versus_found c;
+
+        before.spans = before.runs;
+        after.spans = (struct rp_versus_runs){.ms = after_ms, .count = runs};
+        assert_int_equal(rp_versus(&before, &after, &rule, &c, NULL), 0);
+        assert_int_equal(c.span.basis, runs < 6 ? RP_COMPARE_TOO_FEW : RP_COMPARE_MEASURED);
+        assert_int_equal(c.span.verdict, runs < 6 ? RP_COMPARE_UNDECIDED : RP_COMPARE_FASTER);
+        rp_versus_found_free(&c);
+    }
+}
+
 /* One side did less work than the other, and is not faster for that. */
 static void failed_launches_are_not_fast(void **state)
 {
@@ -1183,6 +1243,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(gates_that_are_none_are_refused),
         cmocka_unit_test(gates_are_read),
         cmocka_unit_test(gates_hold_or_not_or_are_open),
+        cmocka_unit_test(the_time_end_to_end_is_judged_by_itself),
+        cmocka_unit_test(measured_times_end_to_end_need_runs),
         cmocka_unit_test(failed_launches_are_not_fast),
         cmocka_unit_test(profiles_are_read),
         cmocka_unit_test(kernels_of_further_runs_are_read),
