@@ -228,7 +228,7 @@ int rp_bottlenecks_find(const struct rp_bottleneck_inputs *in, struct rp_bottlen
 {
     rp_autofree struct rp_asked_sums *sums = in->counters ? rp_asked_sums_make(in->counters) : NULL;
     rp_cleanup(bottleneck_index_free) struct rp_bottleneck_index index = {0};
-    struct rp_bottlenecks b = {.origin = in->origin};
+    struct rp_bottlenecks b = {.origin = in->origin, .profile = in->profile};
 
     if ((in->counters && !sums) || !bottleneck_index_make(&index, in) ||
         !add_names(in, &index, &b)) {

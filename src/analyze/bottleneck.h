@@ -90,6 +90,7 @@ struct rp_bottlenecks {
     size_t program_kernel;                /**< index of that one */
     struct rp_bottleneck_kernel *kernels; /**< by priority (unknown: weight), weight, time, name */
     size_t kernel_count;
+    const struct rp_profile *profile; /**< of the inputs, which has to stay; NULL: none */
 };
 
 /** Everything may be NULL. Kernels are the same when their names or symbols are. */

@@ -643,12 +643,25 @@ static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_
     return rc < 0 ? rc : rp_dag_what_if_bounds(dag, trace, r, err);
 }
 
+bool rp_dag_own_clocks(struct rp_store *const *stores, size_t count)
+{
+    uint32_t processes = 0;
+    bool software = count > 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *device = rp_store_metadata(stores[i], "rocm_perf_device");
+
+        software = software && device && strcmp(device, "software") == 0;
+        processes += rp_store_guid_count(stores[i]);
+    }
+    return software && processes > 1;
+}
+
 /* Finds the device that the traces ran on; all must name the same. */
 static int find_device(struct rp_store *const *stores, size_t count, const char **ret,
                        struct rp_err *err)
 {
     const char *device = count ? rp_store_metadata(stores[0], "rocm_perf_device") : NULL;
-    uint32_t processes = count ? rp_store_guid_count(stores[0]) : 0;
 
     for (size_t i = 1; i < count; i++) {
         const char *other = rp_store_metadata(stores[i], "rocm_perf_device");
@@ -656,9 +669,8 @@ static int find_device(struct rp_store *const *stores, size_t count, const char 
             return rp_fail(err, RP_BAD_INPUT,
                            "some traces are of the software device and others are not: they are "
                            "not of one run");
-        processes += rp_store_guid_count(stores[i]);
     }
-    if (device && strcmp(device, "software") == 0 && processes > 1)
+    if (rp_dag_own_clocks(stores, count))
         return rp_fail(err, RP_BAD_INPUT,
                        "on the software device every process has a clock of its own, so that "
                        "their times do not compare: analyse one trace at a time");

@@ -281,6 +281,10 @@ struct rp_dag_result {
     size_t step_count;
 };
 
+/** Says whether the traces are of several processes of the software device, each of which has a
+ * clock of its own: such have no graph. */
+bool rp_dag_own_clocks(struct rp_store *const *stores, size_t count);
+
 /**
  * Computes everything from traces of one run: one store, or those of its processes and ranks. The
  * stores must stay open as long as the result.

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
+#include "trace/ranks.h"
 #include "trace/rocpd.h"
 
 const char *rp_dag_disturbance_name(unsigned bit)
@@ -22,27 +24,29 @@ const char *rp_dag_disturbance_name(unsigned bit)
 
 /* --- what the process row says ---------------------------------------------------------------- */
 
-/* These launchers put the rank into the environment: Open MPI, MPICH and Intel MPI, Slurm,
- * torchrun. */
-static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
-                                             "RANK"};
+struct variables {
+    const json_t *environment;
+    char number[24]; /**< of one that is no string there */
+};
 
-static void find_rank(const json_t *environment, struct rp_dag_process_fact *fact)
+static const char *variable(void *ctx, const char *name)
 {
-    for (size_t i = 0; i < sizeof rank_variables / sizeof rank_variables[0]; i++) {
-        const json_t *value = json_object_get(environment, rank_variables[i]);
-        const char *text = json_string_value(value);
-        char *end = NULL;
-        int64_t rank = text                     ? strtoll(text, &end, 10)
-                       : json_is_integer(value) ? json_integer_value(value)
-                                                : -1;
+    struct variables *v = ctx;
+    const json_t *value = json_object_get(v->environment, name);
 
-        if (rank < 0 || (text && (end == text || *end)))
-            continue;
-        fact->rank = rank;
-        fact->rank_known = true;
-        return;
-    }
+    if (!json_is_integer(value))
+        return json_string_value(value);
+    snprintf(v->number, sizeof v->number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    return v->number;
+}
+
+bool rp_environment_rank(const json_t *environment, int64_t *ret)
+{
+    struct variables variables = {.environment = environment};
+    const struct rp_rank found = rp_rank_find(variable, &variables);
+
+    *ret = found.rank;
+    return found.variable != NULL;
 }
 
 static bool is_on(const json_t *object, const char *key)
@@ -84,7 +88,7 @@ static int read_process(const struct rp_row_process *row, struct rp_dag_process_
         rc = rp_extdata_load(row->extdata, &extdata, err);
     if (rc == 0) {
         fact->pid = row->pid;
-        find_rank(environment, fact);
+        fact->rank_known = rp_environment_rank(environment, &fact->rank);
         fact->disturbed |= find_disturbance(environment, extdata);
     }
     json_decref(environment);

@@ -776,6 +776,8 @@ static int take(void *ctx, const void *row, struct rp_err *err)
         group->min_ns = ns;
     if (ns > group->max_ns)
         group->max_ns = ns;
+    if (group->timed_count == 0 || dispatch->start_ns + (int64_t)ns > group->last_end_ns)
+        group->last_end_ns = dispatch->start_ns + (int64_t)ns;
     group->timed_count++;
     if (r->is_modelled && !overlaps_add(&r->overlaps, dispatch))
         return rp_out_of_memory(err);

@@ -854,6 +854,7 @@ static int resolve(struct rp_profile_build *build, const struct loaded *l, struc
             rc = resolve_kernel(build, l, group, &group->identity, err);
         if (rc < 0)
             return rc;
+        group->name = build->identities[group->identity].name;
         build->group_count++;
         profile->dispatches += group->count;
         if (!build->identities[group->identity].symbol_known)
@@ -930,6 +931,9 @@ static int build_from(struct rp_profile_build *build, struct rp_store *const *st
     if (rc == 0)
         rc = rp_profile_launches(build->profile, stores, count, err);
     if (rc == 0)
+        rc = rp_profile_processes(build->profile, stores, count, build->groups, build->group_count,
+                                  build->identity_count, err);
+    if (rc == 0)
         rc = analyse(build, err);
     return rc < 0 ? rc : find_lines(build, stores, count, loaded, err);
 }
@@ -971,6 +975,7 @@ void rp_profile_free(struct rp_profile *profile)
     free(profile->memory);
     free(profile->agents);
     free(profile->launches.list);
+    free(profile->processes);
     free(profile->kernels);
     free(profile);
 }

@@ -175,6 +175,23 @@ struct rp_launches {
     size_t count;
 };
 
+/** This is what one process ran, beside the others. */
+struct rp_process_summary {
+    int64_t pid;
+    int64_t rank; /**< with rank_known: of MPI, Slurm or torchrun */
+    bool rank_known;
+    bool complete;        /**< its trace was closed in order, and nothing of it was lost */
+    const char *hostname; /**< "": not known */
+    const char *command;  /**< "": not known */
+    uint64_t dispatches;
+    uint64_t total_ns; /**< sum of (end - start) */
+    uint64_t
+        span_ns; /**< from the start of its first kernel to the end of its last, on its clock */
+    const char *kernel; /**< the one that took most of its time; NULL: none did */
+    uint64_t kernel_ns;
+    size_t order; /**< in which the traces were given */
+};
+
 struct rp_profile {
     struct rp_agent_summary *agents; /**< GPUs that ran something */
     size_t agent_count;
@@ -188,11 +205,14 @@ struct rp_profile {
     uint64_t unknown_kernels;     /**< dispatches whose kernel row is missing: listed by their id */
     uint64_t repaired_timestamps; /**< dispatches with end < start or a missing time: excluded */
     uint64_t clipped_ends;        /**< dispatches whose end cannot be: rp_clip_late_ends */
-    bool complete;                /**< by what its traces say, nothing was lost */
-    struct rp_launches launches;  /**< of the base run */
-    const char *timing_model; /**< of the software device: "counts", "detailed", "off"; NULL: the
-                                   times are measured, or the traces do not say */
-    uint32_t timing_version;  /**< of that model */
+    struct rp_process_summary *processes; /**< by rank, then by machine and pid */
+    size_t process_count;
+    bool own_clocks; /**< the processes' times do not compare: they ran on the software device */
+    bool complete;   /**< by what its traces say, nothing was lost */
+    struct rp_launches launches; /**< of the base run */
+    const char *timing_model;    /**< of the software device: "counts", "detailed", "off"; NULL: the
+                                      times are measured, or the traces do not say */
+    uint32_t timing_version;     /**< of that model */
     struct rp_simulated_timing replayed; /**< over all kernels */
     struct rp_overlapped overlapped;     /**< with timing_model; simulated ones share the device */
     const char *copy_line; /**< "file:line" whose copies take most time; NULL: unknown */
@@ -295,6 +315,7 @@ struct rp_dispatch_group {
     int64_t agent_id, kernel_id; /**< in the trace */
     int64_t geometry[RP_GEOMETRY_COLUMNS];
     int64_t first_start_ns, first_id; /**< of the first of them */
+    int64_t last_end_ns;              /**< of those with good times */
     uint64_t count, timed_count;      /**< all; those whose times are good */
     uint64_t total_ns, min_ns, max_ns;
     struct rp_simulated_timing replayed;
@@ -303,6 +324,7 @@ struct rp_dispatch_group {
     uint32_t store;        /**< index of the trace */
     uint32_t agent;        /**< index into rp_profile.agents */
     size_t identity;       /**< index of the kernel identity */
+    const char *name;      /**< of that kernel; the profile's */
     bool counts_are_whole; /**< our own tracer: register counts are right by construction */
 };
 
@@ -326,6 +348,13 @@ void rp_simulated_timing_add(struct rp_simulated_timing *sum, uint64_t *sum_ns,
 /** Finds the model of time of the traces, which must have the same. */
 int rp_profile_timing(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
                       struct rp_err *err);
+
+/** Adds up what each process ran.
+ * @param groups by trace; they get another order within each
+ * @param identity_count of kernels */
+int rp_profile_processes(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
+                         struct rp_dispatch_group *groups, size_t group_count,
+                         size_t identity_count, struct rp_err *err);
 
 /** Finds which launches of the traces started no kernel. */
 int rp_profile_launches(struct rp_profile *profile, struct rp_store *const *stores, size_t count,
@@ -373,6 +402,10 @@ int rp_call_lines_put(struct rp_call_lines *lines, const uint32_t *ranks, size_t
  * @return 0, or RP_ENVIRONMENT (memory has ended)
  */
 int rp_extdata_load(const char *text, struct json_t **ret, struct rp_err *err);
+
+/** Finds the rank that a launcher has put into the environment column of a process.
+ * @return whether there is one */
+bool rp_environment_rank(const struct json_t *environment, int64_t *ret);
 
 /** Returns a positive integer of the object, or 0 when it is absent, of another kind or above most.
  */

@@ -61,6 +61,7 @@ static int make_parts(struct rp_inputs *in, const struct rp_analyze_cli *options
     bool other = options->roofline || options->thread_trace;
     const struct rp_analysis_request wanted = {
         .dag = !other || options->output || RP_IS_GIVEN(analyze, options, max_inferred_percent),
+        .needs_dag = options->json || RP_IS_GIVEN(analyze, options, max_inferred_percent),
         .steps = options->full,
         .roofline = options->roofline,
         .ranking = request_for(options, options->analysis).print != RP_RESULT_SILENT ||
@@ -93,6 +94,18 @@ static void put_next(const struct rp_analyze_cli *options, struct rp_buf *text)
     rp_page_next(&page, words);
 }
 
+/* They have no graph together, whose head would say what the times are. */
+static int put_processes(const struct rp_profile *profile, struct rp_buf *text, struct rp_err *err)
+{
+    const struct rp_page page = rp_page_of_words(text, rp_cli_style());
+
+    if (!profile || profile->process_count < 2)
+        return 0;
+    if (profile->own_clocks)
+        rp_software_line(&page, profile->timing_model);
+    return rp_report_processes_term(profile, rp_cli_style(), text, err);
+}
+
 static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *options,
                      const struct rp_analysis *parts, struct rp_file_set *pending,
                      struct rp_buf *text, struct rp_err *err)
@@ -110,6 +123,8 @@ static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *op
         rc = rp_report_verdict_term(&parts->ranking.found, rp_cli_style(), text, err);
     if (rc == 0 && parts->has_dag)
         rc = rp_put_dag(&parts->dag, &for_dag, text, err);
+    else if (rc == 0 && parts->has_ranking && for_dag.print == RP_RESULT_TERMINAL)
+        rc = put_processes(parts->ranking.profile, text, err);
     if (rc == 0 && parts->has_roofline)
         rc = rp_put_roofline(&parts->roofline, &for_roofline, text, err);
     if (rc == 0 && in->waves.count)

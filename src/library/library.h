@@ -111,10 +111,11 @@ struct rp_analysis {
 };
 
 struct rp_analysis_request {
-    bool dag;      /**< where there is a trace */
-    bool steps;    /**< with every kernel and copy */
-    bool roofline; /**< also from a trace without counters: of times alone */
-    bool ranking;  /**< which needs all of the others */
+    bool dag;       /**< where there is a trace, and its processes have one clock */
+    bool needs_dag; /**< without a graph it is refused */
+    bool steps;     /**< with every kernel and copy */
+    bool roofline;  /**< also from a trace without counters: of times alone */
+    bool ranking;   /**< which needs all of the others */
     const struct rp_roofline_options *roof;
 };
 
@@ -178,6 +179,7 @@ struct rp_lifetime {
     const char *guid;         /**< of databases it begins with the time at which it was made; "" */
     int64_t start_ns, end_ns; /**< both 0: not known */
     bool by_kernels;          /**< the times are those of its kernels: it was there for longer */
+    const char *run;          /**< what all processes of its run have in common; NULL: not known */
     bool own_clock; /**< of the software device: its times do not compare with those of others */
 };
 

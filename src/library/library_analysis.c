@@ -72,6 +72,8 @@ static bool are_apart(const struct rp_lifetime *a, const struct rp_lifetime *b)
     const bool siblings =
         (a->ppid > 0 || b->ppid > 0) && a->pid != b->pid && lifetimes_related(a, b);
 
+    if ((a->own_clock || b->own_clock) && a->run && b->run)
+        return strcmp(a->run, b->run) != 0;
     if (a->own_clock || b->own_clock)
         return !siblings;
     return lifetimes_disjoint(a, b) && !(siblings && (a->by_kernels || b->by_kernels));
@@ -322,7 +324,7 @@ static int make_ranking(const struct rp_inputs *in, const struct rp_inputs *run,
                         const struct rp_analysis_request *wish, struct rp_analysis *parts,
                         struct rp_err *err)
 {
-    struct rp_ranking_from from = {.dag = in->store_count ? &parts->dag : NULL,
+    struct rp_ranking_from from = {.dag = parts->has_dag ? &parts->dag : NULL,
                                    .roofline = in->counters ? &parts->roofline : NULL,
                                    .arch = wish->roof->arch};
     int rc;
@@ -335,14 +337,34 @@ static int make_ranking(const struct rp_inputs *in, const struct rp_inputs *run,
     return rc < 0 ? rc : note_failed_launches(in, parts->ranking.profile, err);
 }
 
+/* Processes of the software device have no graph together. They stand side by side, if they are of
+ * one run. */
+static int are_side_by_side(struct rp_store *const *run, size_t count, bool *ret,
+                            struct rp_err *err)
+{
+    rp_cleanup(rp_repeats_free) struct rp_repeats repeats = {0};
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    *ret = rp_dag_own_clocks(run, count);
+    if (!*ret || count < 2)
+        return 0;
+    rc = rp_repeats_of(run, count, &repeats, &why);
+    *ret = rc == 0 && repeats.count == 1;
+    return rc < 0 && why.code == RP_ENVIRONMENT ? rp_fail(err, why.code, "%s", why.text) : 0;
+}
+
 static int make_all(struct rp_inputs *in, struct rp_store **run, size_t run_count,
                     const struct rp_analysis_request *wish, struct rp_analysis *ret,
                     struct rp_err *err)
 {
     struct rp_inputs of_run;
+    bool side_by_side = false;
     int rc = warn_of_other_runs(in, run, run_count, err);
 
-    ret->has_dag = in->store_count && wish->dag;
+    if (rc == 0 && !wish->needs_dag)
+        rc = are_side_by_side(run, run_count, &side_by_side, err);
+    ret->has_dag = in->store_count && wish->dag && !side_by_side;
     if (rc == 0 && ret->has_dag)
         rc = rp_make_dag(in, wish->steps, &ret->dag, err);
     if (rc == 0)

@@ -73,6 +73,7 @@ int rp_lifetime_of(struct rp_store *store, struct rp_lifetime *ret, struct rp_er
         ret->command = p->command ? p->command : "";
         ret->pid = p->pid;
         ret->ppid = p->ppid;
+        ret->run = rp_store_metadata(store, RP_STORE_RUN_TAG);
         ret->start_ns = p->start_ns > 0 ? p->start_ns : p->init_ns;
         ret->end_ns = p->end_ns > 0 ? p->end_ns : p->fini_ns;
     }

@@ -421,8 +421,7 @@ int rp_form_perfetto(const struct rp_report_parts *parts, struct rp_buf *buf, st
                        .track = track};
 
     if (!parts->dag || !parts->timeline)
-        return rp_fail(err, RP_BAD_INPUT,
-                       "perfetto: none of the files is a trace with kernels or copies");
+        return rp_form_no_graph(parts, "perfetto", err);
     if (!first || !next || !track || !steps)
         return rp_out_of_memory(err);
     return write_all(&w, steps, err);

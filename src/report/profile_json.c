@@ -569,6 +569,10 @@ static void add_provenance(struct rp_json_writer *json, const struct rp_profile_
     add_count(json, "unknown_kernels", p->unknown_kernels);
     add_count(json, "untraced_queues", from->untraced_queues);
     rp_json_add_object(json, "varies");
+    rp_json_add_array(json, "pids");
+    for (size_t i = 0; i < p->process_count; i++)
+        rp_json_add_int(json, NULL, p->processes[i].pid);
+    rp_json_end(json);
     add_texts(json, "traces", from->traces, from->trace_count);
     add_reals(json, "wall_ms", from->wall_ms, from->wall_count);
     rp_json_end(json);
@@ -690,6 +694,7 @@ static void add_profile(struct rp_json_writer *json, const struct rp_profile_rep
         add_occupancy(json, top);
     else
         rp_json_add_null(json, "occupancy");
+    rp_report_processes(json, p);
     add_provenance(json, r);
     rp_json_add_array(json, "repeat_kernels");
     for (size_t i = 0; r->repeat_kernels && i < r->repeat_kernels->count; i++)

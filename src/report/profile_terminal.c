@@ -575,6 +575,11 @@ int rp_report_profile_term(const struct rp_profile_report *report, struct rp_ter
         put_kernels(&page, report, !style.width, err) < 0)
         return -(int)RP_ENVIRONMENT;
     put_repeat_kernels(&page, report);
+    if (report->profile->process_count > 1) {
+        rp_buf_puts(buf, "\n");
+        if (rp_report_processes_term(report->profile, style, buf, err) < 0)
+            return -(int)RP_ENVIRONMENT;
+    }
     return buf->failed ? rp_fail(err, RP_ENVIRONMENT, "out of memory while writing the report") : 0;
 }
 

@@ -105,6 +105,13 @@ struct rp_term_style {
 int rp_report_profile_term(const struct rp_profile_report *report, struct rp_term_style style,
                            struct rp_buf *buf, struct rp_err *err);
 
+/** Adds the key "processes" where there is more than one.
+ * @param profile NULL: nothing is known */
+void rp_report_processes(struct rp_json_writer *json, const struct rp_profile *profile);
+/** Writes the same for people. It fails as rp_report_profile_term does. */
+int rp_report_processes_term(const struct rp_profile *profile, struct rp_term_style style,
+                             struct rp_buf *buf, struct rp_err *err);
+
 /** Says how much of a graph is written. */
 enum rp_dag_extent {
     RP_DAG_SUMS,  /**< no operation: the page has them in its timeline, in a tenth of the bytes */
@@ -407,6 +414,9 @@ struct rp_form_known {
 int rp_form_known_make(const struct rp_report_parts *parts, struct rp_form_known *ret,
                        struct rp_err *err);
 void rp_form_known_free(struct rp_form_known *known);
+
+/** Fails with the reason why a form has no timeline. */
+int rp_form_no_graph(const struct rp_report_parts *parts, const char *form, struct rp_err *err);
 
 /** Returns launches that may have failed. NULL means not known. */
 const struct rp_launches *rp_form_launches(const struct rp_report_parts *parts);

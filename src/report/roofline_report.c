@@ -713,6 +713,7 @@ int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct r
     for (size_t i = 0; i < count; i++)
         bottleneck_report_add_kernel(&json, &texts, i);
     rp_json_end(&json);
+    rp_report_processes(&json, b->profile);
     add_program(&json, &texts);
     rp_finding_texts_free(&texts);
     rp_json_add_text(&json, "rules_version", rp_rules_version());

@@ -946,8 +946,7 @@ int rp_form_svg_timeline(const struct rp_report_parts *parts, struct rp_buf *buf
         .buf = buf, .dag = parts->dag, .timeline = parts->timeline, .top = SVG_TITLE_HEIGHT + AXIS};
 
     if (!parts->dag || !parts->timeline)
-        return rp_fail(err, RP_BAD_INPUT,
-                       "svg-timeline: none of the files is a trace with kernels or copies");
+        return rp_form_no_graph(parts, "svg-timeline", err);
     p.lanes = parts->timeline->lane_count < MOST_LANES ? parts->timeline->lane_count : MOST_LANES;
     return draw(&p, parts, err);
 }

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "run/kernel_names.h"
 #include "run/overlap_time.h"
+#include "trace/ranks.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"
 
@@ -262,10 +263,30 @@ static int put_losses(struct conversion *c, struct rp_err *err)
     return status;
 }
 
+/* Of the environment only the rank is recorded, as it stands there: {"PMI_RANK": "3"}. The file may
+ * be damaged.
+ * @return NULL: none, else to be freed */
+static char *rank_environment(const struct rp_trace_header *header)
+{
+    const size_t length = strnlen(header->rank, sizeof header->rank);
+    const char *equals = memchr(header->rank, '=', length);
+    const size_t name = equals ? (size_t)(equals - header->rank) : 0;
+
+    if (!name || length == sizeof header->rank || rp_rank_number(equals + 1) < 0)
+        return NULL;
+    for (size_t i = 0; i < RP_RANK_VARIABLES; i++)
+        if (strlen(rp_rank_variables[i].rank) == name &&
+            memcmp(rp_rank_variables[i].rank, header->rank, name) == 0)
+            return rp_format("{\"%s\": \"%d\"}", rp_rank_variables[i].rank,
+                             rp_rank_number(equals + 1));
+    return NULL;
+}
+
 /* The clock of a software device is modelled, and the host's times of the process belong to another
  * clock, so they are unknown there. */
 static int put_process(struct conversion *c, struct rp_err *err)
 {
+    rp_autofree char *environment = rank_environment(c->header);
     int64_t begin = is_software(c) ? 0 : (int64_t)c->header->init_ns;
     int64_t end = is_software(c) ? 0 : (int64_t)c->header->fini_ns;
     const struct rp_row_process row = {
@@ -277,8 +298,11 @@ static int put_process(struct conversion *c, struct rp_err *err)
         .end_ns = end,
         .command = c->opt->command ? c->opt->command : "",
         .extdata = c->opt->process_extdata,
+        .environment = environment,
     };
 
+    if (c->opt->run && rp_store_put_metadata(c->writer, RP_STORE_RUN_TAG, c->opt->run, err) < 0)
+        return -(int)err->code;
     return rp_store_put_process(c->writer, &row, err);
 }
 

@@ -27,7 +27,8 @@ struct rp_record_to_db_options {
     const char *hostname;
     const struct utsname *host; /**< for info_node */
     const char *machine_id;
-    const char *symbolizer;      /**< llvm-symbolizer, for places of HIP calls; NULL: no lines */
+    const char *run;        /**< what all processes of the run have in common; NULL: there is one */
+    const char *symbolizer; /**< llvm-symbolizer, for places of HIP calls; NULL: no lines */
     const char *process_extdata; /**< JSON object for info_process, NULL = "{}" */
     /** These are parts of the UUIDv7 that names the tables. If all are 0, it is derived from the
      * record file, so that the same file gives the same database. */

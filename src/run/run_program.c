@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -271,6 +272,15 @@ static char *join_command(char *const *argv)
     return rp_buf_steal(&line);
 }
 
+/* No two runs have the same: the first process, and when it was done with. */
+static char *run_id_of(const struct record_file *files)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return rp_format("%u-%lld.%09ld", files[0].pid, (long long)now.tv_sec, now.tv_nsec);
+}
+
 static int convert(const struct rp_run_request *request, const struct record_file *files,
                    size_t count, struct rp_run *run, struct rp_err *err)
 {
@@ -278,6 +288,7 @@ static int convert(const struct rp_run_request *request, const struct record_fil
     rp_autofree char *symbolizer =
         request->options->call_sites ? rp_find_symbolizer(request->env) : NULL;
     rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
+    rp_autofree char *run_id = count > 1 ? run_id_of(files) : NULL;
     struct utsname host;
     int rc = 0;
 
@@ -289,6 +300,7 @@ static int convert(const struct rp_run_request *request, const struct record_fil
                                                   .command = command,
                                                   .hostname = host.nodename,
                                                   .host = &host,
+                                                  .run = run_id,
                                                   .symbolizer = symbolizer};
         char *path = rp_run_db_path(request, i + 1);
 

@@ -41,7 +41,7 @@ struct rp_trace_header {
     uint32_t timing_version; /**< of that model */
     uint8_t reserved[4];
     uint64_t launch_calls; /**< HIP calls that launch kernels or graphs, failed ones among them */
-    uint8_t reserved_too[32];
+    char rank[32];         /**< "OMPI_COMM_WORLD_RANK=3": of a launcher's variable; "": none */
 };
 
 /* The reader of record files must cope with files that are cut short, unclosed or damaged. Cut

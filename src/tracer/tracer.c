@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "trace/ranks.h"
 #include "trace/records.h"
 
 #define RP_EXPORT __attribute__((visibility("default")))
@@ -77,6 +78,12 @@ static void leave_failure(const char *trace_path, int status)
     free(path);
 }
 
+static const char *variable(void *ctx, const char *name)
+{
+    (void)ctx;
+    return secure_getenv(name);
+}
+
 static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime_version)
 {
     struct rp_trace_header header = {
@@ -89,9 +96,12 @@ static int open_trace(struct rp_tool *tool, const char *folder, uint64_t runtime
         .ppid = (uint32_t)getppid(),
         .hsa_runtime_version = (uint32_t)runtime_version,
     };
+    const struct rp_rank rank = rp_rank_find(variable, NULL);
     char *path;
     int status;
 
+    if (rank.variable)
+        snprintf(header.rank, sizeof header.rank, "%s=%d", rank.variable, rank.rank);
     tool->software = is_software_device();
     tool->device = tool->software ? rp_software_device_find() : NULL;
     if (tool->software)

@@ -68,10 +68,21 @@ function main() {
   document.body.dataset.ready = 'true';
 }
 
+// Each process of a program with several, by rank.
+function processSection(docs) {
+  const list = (docs.analysis && docs.analysis.processes) || (docs.profile && docs.profile.processes);
+  if (!list) return;
+  const pids = docs.profile && docs.profile.processes ? docs.profile.provenance.varies.pids : [], rows = list.map((p, i) => ({ ...p, pid: pids[i] })), several = new Set(list.map((p) => p.hostname)).size > 1;
+  section('processes', `${list.length} processes, one beside the other`,
+    docs.dag ? null : el('p', { className: 'dim' }, 'On the software device each process has a clock of its own: no path leads across, and only the length of their times compares.'),
+    table('Processes', [{ title: 'process', of: (p) => (p.rank === null ? (known(p.pid) ? `pid ${p.pid}` : 'no rank') : `rank ${p.rank}`) + (several && p.hostname ? ` on ${p.hostname}` : '') }, { title: 'kernels', n: true, of: (p) => time(p.runtime_ms * 1e6) }, { title: 'share', n: true, of: (p) => percent(p.share) }, { title: 'first to last kernel', n: true, of: (p) => time(p.span_ms * 1e6) }, { title: 'launches', n: true, of: (p) => whole(p.dispatches) }, { title: 'longest kernel', cls: 'name', of: (p) => (p.kernel ? named(p.kernel) : 'none') }, { title: 'trace', of: (p) => (p.complete ? 'whole' : 'its end may be missing') }], rows));
+}
+
 function profilePage(docs, app) {
   findingSection(docs, app);
   if (docs.timeline && docs.timeline.name.length) timelineSection(docs, app);
   pathSection(docs, app);
+  processSection(docs);
   whatIfSection(docs, app);
   rooflineSection(docs, app);
   for (const id of ['what-if', 'roofline']) if (hasPlots && document.getElementById('what-if') && document.querySelector('#roofline .chart')) document.getElementById(id).className = 'half';

@@ -29,6 +29,36 @@ expect 0 rocm-perf profile --device software --runs 1 --focus-critical --json ./
 says err 'warning: no graph: on the software device'
 [ "$(json provenance.varies.traces out | tr ',' '\n' | wc -l)" = 2 ] || fail 'two traces expected'
 
-# To analyse them together is still refused.
-expect 3 rocm-perf analyze .rocpd_profile
+# analyze and report: one beside the other. What is about the graph is refused.
+expect 0 rocm-perf analyze .rocpd_profile
+says out '2 processes, one beside the other: each has a clock of its own, so no path leads across'
+[ "$(grep -c '  pid [0-9].*__amd_rocclr_copyBuffer' out)" = 2 ] || { cat out; fail 'a line for each process'; }
+grep -q 'Critical path' out && fail 'a path across processes'
+expect 0 rocm-perf report .rocpd_profile
+says out 'report.html: profile, analysis'
+expect 3 rocm-perf analyze --json .rocpd_profile
 says err 'analyse one trace at a time'
+expect 3 rocm-perf report --format perfetto -o x.pftrace .rocpd_profile
+says err 'give the trace of one process'
+# Processes that others have started, and those that leave by _exit, belong to the run, too.
+example forked
+for how in exit _exit; do
+    expect 0 rocm-perf profile --device software --runs 1 -o "forked-$how" -- /bin/sh -c "./forked 3 $how"
+    expect 0 rocm-perf analyze -o "analysed-$how" "forked-$how"
+    says out '4 processes, one beside the other'
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" "forked-$how/profile.json"
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/analysis.schema.json" "analysed-$how/analysis.json"
+    python3 - "forked-$how/profile.json" "analysed-$how/analysis.json" <<'END' || fail "processes of $how"
+import json, sys
+profile, analysis = (json.load(open(name)) for name in sys.argv[1:])
+assert profile["processes"] == analysis["processes"], (profile["processes"], analysis["processes"])
+processes = profile["processes"]
+assert sorted(p["dispatches"] for p in processes) == [2, 3, 4, 4], processes
+assert [p["rank"] for p in processes] == [1, 2, 3, None], processes
+assert abs(sum(p["share"] for p in processes) - 1) < 1e-5, processes
+assert len(profile["provenance"]["varies"]["pids"]) == 4
+END
+done
+# Two runs of it are no run.
+expect 3 rocm-perf analyze forked-exit/trace_results.db forked-_exit/trace_results.db
+says err 'clock of its own'
