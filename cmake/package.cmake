@@ -11,9 +11,9 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "profile, analyse and tune HIP programs on
 set(CPACK_PACKAGE_DESCRIPTION
 "Says which kernels of a HIP program ran, how long, what bounds each of them
 and the whole program, replays kernels, and looks for faster ones. Runs on a
-GPU with ROCm 7, and without one on a software MI300X, whose times are
+GPU with ROCm 7 or 10, and without one on a software MI300X, whose times are
 modelled.
-The user space of ROCm 7 is not part of this package; rocm-perf doctor says
+The user space of ROCm is not part of this package; rocm-perf doctor says
 what is missing, and the command that brings it.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

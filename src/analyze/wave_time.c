@@ -147,7 +147,7 @@ static bool is_foreign(const char *frame, size_t length)
 {
     static const char *const places[] = {"/hip/amd_detail/", "/include/hip/", "/lib/clang/",
                                          "__clang_",         "/opt/rocm",     "/usr/include/",
-                                         "/usr/lib/"};
+                                         "/usr/lib/",        "/_rocm_sdk_"};
 
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
         if (memmem(frame, length, places[i], strlen(places[i])))

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -40,19 +41,44 @@ static json_t *string_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-static char *doctor_json(const struct rp_environment *env, const char *device,
-                         const struct rp_err *err)
+static json_t *parts_json(const struct rp_rocm *rocm)
+{
+    json_t *parts = json_object();
+
+    for (enum rp_rocm_part part = 0; part < RP_ROCM_PARTS; part++)
+        json_object_set_new(parts, rp_rocm_part_key(part), string_or_null(rocm->parts[part]));
+    return parts;
+}
+
+static json_t *candidates_json(const struct rp_rocms *rocms)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < rocms->count; i++) {
+        const struct rp_rocm *rocm = &rocms->items[i];
+
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:o, s:b, s:o, s:o, s:o}", "path", rocm->root, "from",
+                            rocm->from, "version", string_or_null(rocm->version), "used",
+                            rocm == rocms->used, "reason", string_or_null(rocm->reason), "remedy",
+                            string_or_null(rocm->remedy), "parts", parts_json(rocm)));
+    }
+    return list;
+}
+
+static char *doctor_json(const struct rp_environment *env, const struct rp_rocms *rocms,
+                         const char *device, const struct rp_err *err)
 {
     json_t *root = json_pack(
-        "{s:s, s:o, s:{s:s, s:o, s:o}, s:{s:b, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:b, s:o}",
+        "{s:s, s:o, s:{s:s, s:o, s:o, s:o}, s:{s:b, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:b, s:o}",
         "schema_version", "1.0", "device", string_or_null(device), "rocm", "kind",
         rocm_kind_name(env->rocm_kind), "path", string_or_null(env->rocm_root), "version",
-        string_or_null(env->rocm_version), "gpu", "usable", !env->gpu_reason, "count",
-        (int)env->gpu_count, "isa", string_or_null(env->gpu_isa), "reason",
-        string_or_null(env->gpu_reason), "compiler", string_or_null(env->compiler), "rocprofv3",
-        string_or_null(env->rocprofv3), "device_library", string_or_null(env->device_library),
-        "tool_library", string_or_null(env->tool_library), "ready", device != NULL, "problem",
-        device ? json_null() : json_string(err->text));
+        string_or_null(env->rocm_version), "candidates", candidates_json(rocms), "gpu", "usable",
+        !env->gpu_reason, "count", (int)env->gpu_count, "isa", string_or_null(env->gpu_isa),
+        "reason", string_or_null(env->gpu_reason), "compiler", string_or_null(env->compiler),
+        "rocprofv3", string_or_null(env->rocprofv3), "device_library",
+        string_or_null(env->device_library), "tool_library", string_or_null(env->tool_library),
+        "ready", device != NULL, "problem", device ? json_null() : json_string(err->text));
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
 
     json_decref(root);
@@ -65,7 +91,45 @@ static void line(const struct rp_page *page, const char *what, bool good, const 
     enum { VALUES = 27 }; /**< the column of values */
 
     rp_page_words(page, good ? RP_INK_PLAIN : RP_INK_DIM, 2, VALUES - 2, "%-15s %-8s %s", what,
-                  good ? "ok" : "-", value);
+                  good ? *what ? "ok" : "used" : "-", value);
+}
+
+/* Names what is absent, with what it would be for: "compiler, HIP headers (to compile)". */
+static void absent_parts(const struct rp_rocm *rocm, struct rp_buf *out)
+{
+    const char *use = NULL;
+
+    for (enum rp_rocm_part part = 0; part < RP_ROCM_PARTS; part++) {
+        if (rocm->parts[part])
+            continue;
+        if (use && strcmp(use, rp_rocm_part_use(part)) != 0)
+            rp_buf_printf(out, " %s", use);
+        rp_buf_puts(out, use ? ", " : "");
+        use = rp_rocm_part_use(part);
+        rp_buf_puts(out, rp_rocm_part_name(part));
+    }
+    if (use)
+        rp_buf_printf(out, " %s", use);
+}
+
+static void candidate(const struct rp_page *page, const struct rp_rocm *rocm, bool used)
+{
+    rp_autobuf text = {0}, absent = {0};
+
+    rp_buf_printf(&text, "%s", rocm->root);
+    if (rocm->version)
+        rp_buf_printf(&text, " (%s)", rocm->version);
+    if (strcmp(rocm->from, rocm->root) != 0)
+        rp_buf_printf(&text, ", found by %s", rocm->from);
+    absent_parts(rocm, &absent);
+    if (rocm->reason)
+        rp_buf_printf(&text, ": passed over: %s%s%s", rocm->reason, rocm->remedy ? "; " : "",
+                      rocm->remedy ? rocm->remedy : "");
+    else if (!used)
+        rp_buf_puts(&text, ": passed over: the one that is used comes before it");
+    else if (absent.len)
+        rp_buf_printf(&text, ": has no %s", rp_buf_text(&absent));
+    line(page, "", used, rp_buf_text(&text));
 }
 
 static void verdict(const struct rp_page *page, const struct rp_environment *env,
@@ -83,18 +147,21 @@ static void verdict(const struct rp_page *page, const struct rp_environment *env
                       env->gpu_isa);
 }
 
-static void doctor_text(const struct rp_environment *env, const char *device,
-                        const struct rp_err *err, struct rp_buf *out)
+static void doctor_text(const struct rp_environment *env, const struct rp_rocms *rocms,
+                        const char *device, const struct rp_err *err, struct rp_buf *out)
 {
     const struct rp_page page = rp_page_of_words(out, rp_cli_style());
     rp_autobuf rocm = {0};
     char targets[512];
 
     if (env->rocm_kind != RP_ROCM_NONE)
-        rp_buf_printf(&rocm, "%s (%s) in %s", env->rocm_version, rocm_kind_name(env->rocm_kind),
-                      env->rocm_root);
+        rp_buf_printf(&rocm, "%s (%s) in %s",
+                      env->rocm_version ? env->rocm_version : "version unknown",
+                      rocm_kind_name(env->rocm_kind), env->rocm_root);
     rp_page_words(&page, RP_INK_BOLD, 0, 0, "rocm-perf doctor");
-    line(&page, "ROCm 7", rocm.len > 0, rocm.len ? rp_buf_text(&rocm) : "not found");
+    line(&page, "ROCm", rocm.len > 0, rocm.len ? rp_buf_text(&rocm) : "not found");
+    for (size_t i = 0; i < rocms->count; i++)
+        candidate(&page, &rocms->items[i], &rocms->items[i] == rocms->used);
     line(&page, "GPU", !env->gpu_reason, env->gpu_reason ? env->gpu_reason : env->gpu_isa);
     line(&page, "HIP compiler", env->compiler != NULL, env->compiler ? env->compiler : "not found");
     line(&page, "rocprofv3", env->rocprofv3 != NULL,
@@ -111,7 +178,9 @@ static void doctor_text(const struct rp_environment *env, const char *device,
 int rp_cmd_doctor(int argc, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    rp_cleanup(rp_rocms_free) struct rp_rocms rocms = {0};
     struct rp_err err = RP_ERR_INIT;
+    struct rp_rocm_places places;
     rp_autobuf out = {0};
     const char *device;
     struct rp_doctor_cli options;
@@ -123,12 +192,14 @@ int rp_cmd_doctor(int argc, char **argv)
         return rp_cli_error(&err);
     if (options.selftest)
         return rp_cmd_selftest(&env, &options);
+    places = rp_rocm_places_here(env.private_root);
+    rp_rocm_search(&places, true, &rocms);
     device = auto_device(&env, &err);
     if (options.json) {
-        rp_autofree char *text = doctor_json(&env, device, &err);
+        rp_autofree char *text = doctor_json(&env, &rocms, device, &err);
         rp_buf_printf(&out, "%s\n", text ? text : "null");
     } else {
-        doctor_text(&env, device, &err, &out);
+        doctor_text(&env, &rocms, device, &err, &out);
     }
     code = rp_cli_result(rp_buf_text(&out));
     return code != RP_OK ? code : device ? RP_OK : RP_ENVIRONMENT;

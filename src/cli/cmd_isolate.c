@@ -687,6 +687,8 @@ static int run(struct options *o, char **argv)
         rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, &o->run, &err) < 0 ||
         check_gpu(o, &env, &err) < 0 || rp_find_program(argv[0], &executable, &err) < 0)
         return rp_cli_error(&err);
+    if (env.rocm_note)
+        rp_cli_note("%s", env.rocm_note);
     rp_cli_warn_about_target(executable, &o->run);
     /* Signals are caught until the end, because half a capture must not be left. */
     rp_proc_catch_signals();

@@ -342,6 +342,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
         rc = rp_device_thread_trace_check(&session->threads, err);
     if (rc == 0)
         rc = rp_find_program(options->args.operands[0], &program, err);
+    if (rc == 0 && session->env.rocm_note && !options->quiet)
+        rp_cli_note("%s", session->env.rocm_note);
     if (rc == 0)
         rp_cli_warn_about_target(program, &session->run);
     if (rc == 0)

@@ -100,8 +100,7 @@ static int plan_child(const struct rp_environment *env, const struct rp_replay_o
 
     if (rc < 0)
         return rc;
-    child->libraries =
-        rp_format("%s/%s", env->rocm_root, private_rocm ? "usr/lib/x86_64-linux-gnu" : "lib");
+    child->libraries = rp_strdup(env->rocm_libraries);
     child->hsa_library = rp_path_join(child->libraries, "libhsa-runtime64.so.1");
     child->loader = rp_format("%s/lib64/ld-linux-x86-64.so.2", env->rocm_root);
     options.hsa_library = child->hsa_library;

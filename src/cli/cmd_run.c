@@ -30,6 +30,8 @@ int rp_cmd_run(int argc, char **argv)
     if (rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, &options, &err) < 0 ||
         rp_find_program(args.args.operands[0], &executable, &err) < 0)
         return rp_cli_error(&err);
+    if (env.rocm_note)
+        rp_cli_note("%s", env.rocm_note);
     rp_cli_warn_about_target(executable, &options);
     if (rp_launch_plan(&env, &options, args.args.operands, &plan, &err) < 0)
         return rp_cli_error(&err);

@@ -582,13 +582,13 @@ static int find_gpu(struct rp_selftest *test, struct rp_err *err)
     return 0;
 }
 
-static int find_file(const char *const *folders, const char *name, bool folder, char **ret)
+static int find_file(const char *const *folders, const char *name, char **ret)
 {
     for (; *folders; folders++) {
         rp_autofree char *path = rp_path_join(*folders, name);
 
         if (rp_path_exists(path)) {
-            *ret = folder ? rp_strdup(*folders) : rp_steal(path);
+            *ret = rp_steal(path);
             return 0;
         }
     }
@@ -597,31 +597,21 @@ static int find_file(const char *const *folders, const char *name, bool folder, 
 
 static int find_programs(struct rp_selftest *test, struct rp_err *err)
 {
-    const char *root = test->env->rocm_root;
     rp_autofree char *here = NULL;
     rp_autofree char *beside = NULL;
-    rp_autofree char *lib = rp_format("%s/lib", root ? root : "");
-    rp_autofree char *multiarch = rp_format("%s/usr/lib/x86_64-linux-gnu", root ? root : "");
-    rp_autofree char *lib64 = rp_format("%s/lib64", root ? root : "");
     int rc = rp_executable_dir(&here, err);
 
     if (rc < 0)
         return rc;
-    if (!root)
-        return rp_fail(err, RP_ENVIRONMENT, "there is no ROCm 7; run %s",
-                       rp_environment_fix(test->env));
     beside = rp_format("%s/../lib/rocm-perf-lab", here);
     test->suite = rp_path_join(here, "rocm-perf");
     test->code = rp_path_join(test->folder, "kernels.hsaco");
-    if (find_file((const char *const[]){here, beside, NULL}, "rocm-perf-selftest", false,
+    if (find_file((const char *const[]){here, beside, NULL}, "rocm-perf-selftest",
                   &test->workload) < 0)
         return rp_fail(err, RP_ENVIRONMENT,
                        "rocm-perf-selftest is not beside this program; build or install "
                        "rocm-perf-lab completely");
-    if (find_file((const char *const[]){lib, multiarch, lib64, NULL}, "libamdhip64.so.7", true,
-                  &test->libraries) < 0)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "%s has no libamdhip64.so.7; install the HIP runtime of ROCm 7 there", root);
+    test->libraries = rp_strdup(test->env->rocm_libraries);
     return 0;
 }
 

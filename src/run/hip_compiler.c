@@ -163,7 +163,29 @@ static void add_user(struct args *args, char *const *user, bool set_language)
     }
 }
 
-/* clang of the private ROCm gets all options that hipcc would have found in an installed one. */
+static bool links_a_program(const struct asked *wish)
+{
+    return wish->inputs && wish->links && !wish->device_only;
+}
+
+static void add_default_arch(struct args *args, const struct asked *wish)
+{
+    /* Relocatable device code is only compiled when it is linked. */
+    if ((wish->sources || wish->rdc) && !wish->arch)
+        add(args, rp_format("--offload-arch=%s", rp_arch_default()->name));
+}
+
+/* A clang gets all options that hipcc would have given it. */
+static void add_as_hipcc(struct args *args, const struct asked *wish, char *const *user)
+{
+    add_default_arch(args, wish);
+    if (wish->sources && !wish->optimise)
+        add(args, rp_strdup("-O3"));
+    add_user(args, user, !wish->language);
+    if (links_a_program(wish))
+        add(args, rp_strdup("--hip-link"));
+}
+
 static void add_private(struct args *args, const struct rp_environment *env, char *const *user)
 {
     const char *root = env->rocm_root;
@@ -179,19 +201,31 @@ static void add_private(struct args *args, const struct rp_environment *env, cha
     add(args, rp_strdup("--start-no-unused-arguments"));
     add(args, rp_format("--ld-path=%s/bin/ld.lld", llvm));
     add(args, rp_strdup("--end-no-unused-arguments"));
-    /* Relocatable device code is only compiled when it is linked. */
-    if ((wish.sources || wish.rdc) && !wish.arch)
-        add(args, rp_format("--offload-arch=%s", rp_arch_default()->name));
-    if (wish.sources && !wish.optimise)
-        add(args, rp_strdup("-O3")); /* This is hipcc's default. */
-    add_user(args, user, !wish.language);
-    if (!wish.inputs || !wish.links || wish.device_only)
+    add_as_hipcc(args, &wish, user);
+    if (!links_a_program(&wish))
         return;
-    add(args, rp_strdup("--hip-link"));
     add(args, rp_format("-Wl,--dynamic-linker=%s/lib64/ld-linux-x86-64.so.2", root));
     /* RPATH also serves libraries that HIP opens by dlopen. */
     add(args, rp_strdup("-Wl,--disable-new-dtags"));
     add(args, rp_format("-Wl,-rpath,%s/usr/lib/x86_64-linux-gnu", root));
+}
+
+static void add_installed(struct args *args, const struct rp_environment *env, char *const *user)
+{
+    struct asked wish = read_asked(user);
+
+    if (strcmp(strrchr(env->compiler, '/'), "/hipcc") != 0) {
+        add(args, rp_format("--rocm-path=%s", env->rocm_root));
+        add_as_hipcc(args, &wish, user);
+    } else {
+        if (env->gpu_reason)
+            add_default_arch(args, &wish); /* hipcc would ask the missing GPU. */
+        add_user(args, user, false);
+    }
+    /* A wheel, a tarball, and a ROCm 10 without its links in /opt/rocm/lib are in no folder where
+     * the loader looks. */
+    if (links_a_program(&wish) && strcmp(env->rocm_root, "/usr") != 0)
+        add(args, rp_format("-Wl,-rpath,%s", env->rocm_libraries));
 }
 
 int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***ret,
@@ -200,27 +234,22 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
     struct args args = {0};
     size_t count = 0;
 
-    if (env->rocm_refused)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "ROCM_PATH=%s: no ROCm 7 is there; correct the variable or unset it",
-                       env->rocm_refused);
+    if (env->rocm_problem)
+        return rp_fail(err, RP_ENVIRONMENT, "%s", env->rocm_problem);
     if (!env->compiler)
-        return rp_fail(err, RP_ENVIRONMENT, "no HIP compiler found in %s; run %s",
-                       env->rocm_root ? env->rocm_root : "$ROCM_PATH, /opt/rocm or the cache",
-                       rp_environment_fix(env));
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "ROCm %s in %s has no HIP compiler; install %s, or set ROCM_PATH to a ROCm "
+                       "that has one",
+                       env->rocm_version ? env->rocm_version : "", env->rocm_root,
+                       rp_rocm_compiler_package(env->rocm_root));
     while (user[count])
         count++;
     args.list = rp_alloc_zero(3 * count + 16, sizeof *args.list);
     add(&args, rp_strdup(env->compiler));
-    if (env->rocm_kind == RP_ROCM_PRIVATE) {
+    if (env->rocm_kind == RP_ROCM_PRIVATE)
         add_private(&args, env, user);
-    } else {
-        struct asked wish = read_asked(user);
-        if (env->gpu_reason && (wish.sources || wish.rdc) && !wish.arch)
-            /* hipcc would ask the missing GPU. */
-            add(&args, rp_format("--offload-arch=%s", rp_arch_default()->name));
-        add_user(&args, user, false);
-    }
+    else
+        add_installed(&args, env, user);
     *ret = args.list;
     return 0;
 }

@@ -1,13 +1,10 @@
 #include "run/machine.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,139 +20,90 @@
 
 /* --- ROCm ---------------------------------------------------------------------------------- */
 
-static char *first_existing(const char *dir, const char *const *names)
+static void take_rocm(struct rp_environment *env, const struct rp_rocm *rocm)
 {
-    for (; *names; names++) {
-        char *path = rp_path_join(dir, *names);
+    env->rocm_kind = rocm->kind;
+    env->rocm_root = rp_strdup(rocm->root);
+    env->rocm_libraries = rp_strdup(rocm->libraries);
+    env->rocm_version = rocm->version ? rp_strdup(rocm->version) : NULL;
+    if (rocm->parts[RP_ROCM_COMPILER])
+        env->compiler = rp_strdup(rocm->parts[RP_ROCM_COMPILER]);
+    if (rocm->parts[RP_ROCM_ROCPROFV3])
+        env->rocprofv3 = rp_strdup(rocm->parts[RP_ROCM_ROCPROFV3]);
+}
 
-        if (path && access(path, X_OK) == 0)
-            return path;
-        free(path);
+/* The variable was set on purpose, so nothing is taken in its place. */
+static char *problem_of_variable(const struct rp_rocm *rocm)
+{
+    if (rocm->remedy)
+        return rp_format("ROCM_PATH=%s: %s; %s, or unset the variable", rocm->root, rocm->reason,
+                         rocm->remedy);
+    return rp_format("ROCM_PATH=%s: %s; correct the variable or unset it", rocm->root,
+                     rocm->reason);
+}
+
+static char *problem_of(const struct rp_rocms *rocms, const struct rp_environment *env)
+{
+    const struct rp_rocm *first = rocms->count ? rocms->items : NULL;
+
+    if (!first)
+        return rp_format("no " RP_ROCM_RELEASES " found in $ROCM_PATH, /opt/rocm, /usr, Python's "
+                         "packages or %s; run %s",
+                         env->private_root, rp_environment_fix(env));
+    if (strcmp(first->from, "$ROCM_PATH") == 0)
+        return problem_of_variable(first);
+    return rp_format("no ROCm that can be used: %s: %s; run %s%s%s", first->root, first->reason,
+                     rp_environment_fix(env), first->remedy ? ", or " : "",
+                     first->remedy ? first->remedy : "");
+}
+
+/* A library of HIP in /usr may be there for any program, and is nobody's ROCm. */
+static char *note_of(const struct rp_rocms *rocms)
+{
+    const struct rp_rocm *used = rocms->used, *first = rocms->items;
+
+    if (first == used || strcmp(first->from, "/usr") == 0)
+        return NULL;
+    return rp_format("%s: %s; using %s (%s)", first->root, first->reason, used->root,
+                     used->version ? used->version : "version unknown");
+}
+
+/* One that is below the root of a ROCm that cannot be used is of that ROCm. */
+static bool is_of_another(const struct rp_rocms *rocms, const char *program)
+{
+    rp_autofree char *real = realpath(program, NULL);
+
+    for (size_t i = 0; real && i < rocms->count; i++) {
+        rp_autofree char *root = realpath(rocms->items[i].root, NULL);
+        const size_t bytes = root ? strlen(root) : 0;
+
+        if (rocms->items[i].reason && bytes && strncmp(real, root, bytes) == 0 &&
+            real[bytes] == '/')
+            return true;
     }
-    return NULL;
-}
-
-/* An installed ROCm counts when it is version 7 and has the runtime. */
-static bool try_installed(struct rp_environment *env, const char *root)
-{
-    static const char *const compilers[] = {"bin/hipcc", "lib/llvm/bin/clang++", NULL};
-    rp_autofree char *runtime = rp_path_join(root, "lib/libhsa-runtime64.so.1");
-    rp_autofree char *version_file = rp_path_join(root, ".info/version");
-    rp_autofree char *version = NULL;
-
-    if (!runtime || !version_file || !rp_path_exists(runtime))
-        return false;
-    version = rp_read_line(version_file);
-    if (!version || strncmp(version, "7.", 2) != 0)
-        return false;
-    env->rocm_kind = RP_ROCM_INSTALLED;
-    env->rocm_root = rp_strdup(root);
-    env->rocm_version = rp_steal(version);
-    env->compiler = first_existing(root, compilers);
-    return env->rocm_root != NULL;
-}
-
-static char *private_rocm_path(void)
-{
-    const char *cache = getenv("ROCM_PERF_CACHE");
-    const char *xdg = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    const struct passwd *user = home && *home ? NULL : getpwuid(getuid());
-
-    if (cache && *cache)
-        return rp_format("%s/rocm", cache);
-    if (xdg && *xdg)
-        return rp_format("%s/rocm-perf-lab/rocm", xdg);
-    return rp_format("%s/.cache/rocm-perf-lab/rocm", user ? user->pw_dir : home);
-}
-
-/* Returns the value behind "key " at the start of a line of the stamp that ./setup writes. */
-static char *stamp_value(const char *stamp, const char *key)
-{
-    size_t len = strlen(key);
-
-    for (const char *line = stamp; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, key, len) == 0 && line[len] == ' ')
-            return rp_strndup(line + len + 1, strcspn(line + len + 1, "\n"));
-    }
-    return NULL;
-}
-
-static bool try_private(struct rp_environment *env, const char *root)
-{
-    rp_autofree char *stamp_path = rp_path_join(root, ".rocm-perf-prefix");
-    rp_autofree char *stamp = stamp_path ? rp_read_text(stamp_path, 1 << 20) : NULL;
-    rp_autofree char *llvm = stamp ? stamp_value(stamp, "llvm") : NULL;
-    rp_autofree char *path = stamp ? stamp_value(stamp, "path") : NULL;
-    rp_autofree char *real = realpath(root, NULL);
-    rp_autofree char *hip = rp_path_join(root, "usr/lib/x86_64-linux-gnu/libamdhip64.so.7");
-    rp_autofree char *hsa = rp_path_join(root, "usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1");
-
-    /* Its programs hold its path, so one that was moved, or lost a part, cannot be used. */
-    if (!llvm || !path || !real || strcmp(path, real) != 0 || !hip || !hsa ||
-        !rp_path_exists(hip) || !rp_path_exists(hsa))
-        return false;
-    env->rocm_kind = RP_ROCM_PRIVATE;
-    env->rocm_root = rp_strdup(root);
-    env->rocm_version = stamp_value(stamp, "rocm");
-    env->compiler = rp_format("%s/usr/lib/llvm-%s/bin/clang++", root, llvm);
-    return env->rocm_root && env->rocm_version && env->compiler;
-}
-
-/* Tries /opt/rocm-7.*, the highest version first. ./setup looks in the same places
- * (tools/common.sh). */
-static bool try_versioned(struct rp_environment *env)
-{
-    glob_t found = {0};
-    bool taken = false;
-
-    if (glob("/opt/rocm-7*", 0, NULL, &found) == 0) {
-        for (size_t left = found.gl_pathc; left && !taken; left--) {
-            size_t best = 0;
-
-            for (size_t i = 1; i < left; i++)
-                if (strverscmp(found.gl_pathv[i], found.gl_pathv[best]) > 0)
-                    best = i;
-            taken = try_installed(env, found.gl_pathv[best]);
-            if (best != left - 1) {
-                char *last = found.gl_pathv[left - 1];
-                found.gl_pathv[left - 1] = found.gl_pathv[best];
-                found.gl_pathv[best] = last;
-            }
-        }
-    }
-    globfree(&found);
-    return taken;
+    return false;
 }
 
 static void detect_rocm(struct rp_environment *env)
 {
-    const char *wish = getenv("ROCM_PATH");
-
-    env->private_root = private_rocm_path();
-    if (wish && *wish) {
-        /* Any ROCm but the one that was asked for would measure something else. */
-        if (!try_installed(env, wish) && !try_private(env, wish))
-            env->rocm_refused = rp_strdup(wish);
-        return;
-    }
-    if (try_installed(env, "/opt/rocm") || try_versioned(env))
-        return;
-    if (env->private_root)
-        try_private(env, env->private_root);
-}
-
-static void detect_rocprofv3(struct rp_environment *env)
-{
+    rp_cleanup(rp_rocms_free) struct rp_rocms rocms = {0};
     struct rp_err ignored = RP_ERR_INIT;
+    struct rp_rocm_places places;
 
-    if (env->rocm_kind == RP_ROCM_INSTALLED) {
-        static const char *const names[] = {"bin/rocprofv3", NULL};
-        env->rocprofv3 = first_existing(env->rocm_root, names);
+    env->private_root = rp_rocm_private_root();
+    places = rp_rocm_places_here(env->private_root);
+    rp_rocm_search(&places, false, &rocms);
+    if (!rocms.used) {
+        env->rocm_problem = problem_of(&rocms, env);
+    } else {
+        take_rocm(env, rocms.used);
+        env->rocm_note = note_of(&rocms);
     }
-    if (!env->rocprofv3)
-        rp_find_program("rocprofv3", &env->rocprofv3, &ignored);
+    if (!env->rocprofv3 && rp_find_program("rocprofv3", &env->rocprofv3, &ignored) == 0 &&
+        is_of_another(&rocms, env->rocprofv3)) {
+        free(env->rocprofv3);
+        env->rocprofv3 = NULL;
+    }
 }
 
 /* --- GPU ----------------------------------------------------------------------------------- */
@@ -334,12 +282,11 @@ int rp_environment_detect(struct rp_environment *ret, struct rp_err *err)
 
     if (rc < 0)
         return rc;
+    env.setup_command = find_setup(exe_dir);
     detect_rocm(&env);
-    detect_rocprofv3(&env);
     detect_gpu(&env);
     env.device_library = find_library(exe_dir, "librocm-perf-device.so");
     env.tool_library = find_library(exe_dir, "librocm-perf-tool.so");
-    env.setup_command = find_setup(exe_dir);
     *ret = env;
     return 0;
 }
@@ -348,10 +295,12 @@ void rp_environment_free(struct rp_environment *env)
 {
     free(env->rocm_root);
     free(env->rocm_version);
+    free(env->rocm_libraries);
+    free(env->rocm_problem);
+    free(env->rocm_note);
     free(env->compiler);
     free(env->rocprofv3);
     free(env->private_root);
-    free(env->rocm_refused);
     free(env->device_library);
     free(env->tool_library);
     free(env->setup_command);

@@ -9,23 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct rp_err;
+#include "run/rocm.h"
 
-enum rp_rocm_kind {
-    RP_ROCM_NONE = 0,
-    RP_ROCM_INSTALLED, /**< $ROCM_PATH or /opt/rocm */
-    RP_ROCM_PRIVATE,   /**< unpacked from Debian by ./setup */
-};
+struct rp_err;
 
 /** The struct owns all strings; NULL means not found. Release it with rp_environment_free. */
 struct rp_environment {
     enum rp_rocm_kind rocm_kind;
     char *rocm_root;
-    char *rocm_version; /**< "7.2.4" */
-    char *compiler;     /**< hipcc of an installed ROCm, clang++ of the private one */
+    char *rocm_version;   /**< "7.2.4", "10.1.0" */
+    char *rocm_libraries; /**< the folder of its libraries */
+    char *rocm_problem;   /**< why there is none, and what helps: then rocm_kind is NONE */
+    char *rocm_note;      /**< what was passed over for this one, though it seems to be a ROCm */
+    char *compiler;       /**< hipcc of an installed ROCm, clang++ of the private one */
     char *rocprofv3;
     char *private_root;   /**< where the private ROCm is or would be */
-    char *rocm_refused;   /**< $ROCM_PATH when it names no ROCm 7: then rocm_kind is NONE */
     char *device_library; /**< librocm-perf-device.so */
     char *tool_library;   /**< librocm-perf-tool.so */
     char *setup_command;  /**< of the installed setup; NULL: in the build folder */

@@ -143,8 +143,9 @@ static bool is_stub(const struct rp_source_place *place)
 static bool is_of_system(const char *file)
 {
     static const char *const begins[] = {"/usr/", "/opt/rocm"};
-    static const char *const within[] = {"/include/hip/", "/include/c++/", "/include/thrust/",
-                                         "/include/rocprim/", "/include/hipcub/"};
+    static const char *const within[] = {"/include/hip/",    "/include/c++/",
+                                         "/include/thrust/", "/include/rocprim/",
+                                         "/include/hipcub/", "/_rocm_sdk_"};
 
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(file, begins[i], strlen(begins[i])) == 0)

@@ -272,14 +272,8 @@ int rp_device_resolve(const struct rp_environment *env, struct rp_run_options *o
 {
     enum rp_device device = options->device;
 
-    if (env->rocm_refused)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "ROCM_PATH=%s: no ROCm 7 is there; correct the variable or unset it",
-                       env->rocm_refused);
     if (env->rocm_kind == RP_ROCM_NONE)
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "no ROCm 7 found in $ROCM_PATH, /opt/rocm or %s; run %s", env->private_root,
-                       rp_environment_fix(env));
+        return rp_fail(err, RP_ENVIRONMENT, "%s", env->rocm_problem);
     if (device == RP_DEVICE_AUTO)
         device = env->gpu_reason ? RP_DEVICE_SOFTWARE : RP_DEVICE_GPU;
     int rc = device == RP_DEVICE_SOFTWARE ? rp_run_options_inherit(options, err) : 0;

@@ -445,8 +445,9 @@ int rp_tracer_choose(const struct rp_environment *env, enum rp_device device,
         wish = device == RP_DEVICE_GPU && env->rocprofv3 ? RP_TRACER_ROCPROFV3 : RP_TRACER_BUILTIN;
     if (wish == RP_TRACER_ROCPROFV3 && !env->rocprofv3)
         return rp_fail(err, RP_ENVIRONMENT,
-                       "--tracer rocprofv3: there is none in $ROCM_PATH/bin, /opt/rocm/bin or"
-                       " $PATH; install the package rocprofiler-sdk, or use --tracer builtin");
+                       "--tracer rocprofv3: there is none in %s/bin or $PATH; install the package "
+                       "rocprofiler-sdk (ROCm 10: amdrocm-profiler-base), or use --tracer builtin",
+                       env->rocm_root ? env->rocm_root : "$ROCM_PATH");
     for (size_t i = 0; i < sizeof tracers / sizeof *tracers; i++)
         if (tracers[i].id == wish)
             *ret = tracers[i].tracer;

@@ -74,6 +74,10 @@ const uint8_t *rp_code_elf_at(const struct rp_code_elf *elf, uint64_t address, u
  * @return whether it did */
 bool rp_code_elf_needs(const struct rp_code_elf *elf, bool (*is_it)(const char *name));
 
+/** @return the name that the loader knows a library by; NULL: it has none. It refers to the bytes.
+ */
+const char *rp_code_elf_soname(const struct rp_code_elf *elf);
+
 /** @return whether a section of that name has bytes in the file */
 bool rp_code_elf_has_section(const struct rp_code_elf *elf, const char *name);
 

@@ -132,6 +132,7 @@ static void lines_are_the_users(void **state)
     static const char *const rows[][2] = {
         {"/a/k.hip:3", "/a/k.hip:3"},
         {"/opt/rocm/include/hip/amd_detail/x.h:9 -> /a/k.hip:3", "/a/k.hip:3"},
+        {"/v/_rocm_sdk_core/include/rocwmma/x.hpp:9 -> /a/k.hip:3", "/a/k.hip:3"},
         {"/a/k.hip:0 -> /a/k.hip:8", "/a/k.hip:8"}, /* of no line, in a function that is inlined */
         {"/a/f.h:1 -> /a/k.hip:3", "/a/f.h:1"},
         {"/opt/rocm/x.h:9", "/opt/rocm/x.h:9"},

@@ -6,6 +6,8 @@
 
 #include "unit/optimize/sources.h"
 
+#include "unit/made_rocm.h"
+
 /* A byte order mark, CRLF here and there, and letters of more than one byte in front. */
 static const char text[] =
     "\xef\xbb\xbf#include \"hip_small.h\"\r\n"
@@ -226,19 +228,12 @@ static void a_file_that_does_not_compile_says_why(void **state)
 /** A ROCm whose compiler is that script. @return the command for the file */
 static struct rp_compile_command *scripted_command(const char *script, const char *file)
 {
-    static const char *const folders[] = {"rocm", "rocm/bin", "rocm/lib", "rocm/.info"};
-    rp_autofree char *rocm = rp_path_join(scratch_dir, folders[0]);
+    rp_autofree char *rocm = rp_path_join(scratch_dir, "rocm");
     rp_autofree char *hipcc = rp_path_join(rocm, "bin/hipcc");
     rp_autofree char *build = rp_format("%s {source}", hipcc);
     struct rp_compile_command *made;
 
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        rp_autofree char *folder = rp_path_join(scratch_dir, folders[i]);
-
-        assert_int_equal(mkdir(folder, 0700), 0);
-    }
-    free(scratch_put("rocm/lib/libhsa-runtime64.so.1", ""));
-    free(scratch_put("rocm/.info/version", "7.2.4\n"));
+    made_rocm("rocm", "7.2.4");
     free(scratch_put("rocm/bin/hipcc", script));
     assert_int_equal(chmod(hipcc, 0700), 0);
     setenv("ROCM_PATH", rocm, 1);

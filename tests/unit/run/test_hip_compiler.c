@@ -19,6 +19,7 @@ static char *compile_line(enum rp_rocm_kind kind, const char *const *user)
     struct rp_environment env = {
         .rocm_kind = kind,
         .rocm_root = (char *)"/R",
+        .rocm_libraries = (char *)"/R/lib",
         .compiler =
             (char *)(kind == RP_ROCM_PRIVATE ? "/R/usr/lib/llvm-22/bin/clang++" : "/R/bin/hipcc"),
         .gpu_reason = (char *)"none",
@@ -66,13 +67,22 @@ static void hipcc_sets_language_and_defaults(void **state)
 
 static void no_compiler_is_an_error(void **state)
 {
-    struct rp_environment env = {0};
+    struct rp_environment env = {.rocm_problem = (char *)"nowhere"};
     char *user[] = {NULL};
     char **args = NULL;
     struct rp_err err = RP_ERR_INIT;
 
     (void)state;
     assert_int_equal(rp_hipcc_args(&env, user, &args, &err), -RP_ENVIRONMENT);
+    assert_string_equal(err.text, "nowhere");
+    env = (struct rp_environment){.rocm_kind = RP_ROCM_INSTALLED,
+                                  .rocm_version = (char *)"10.1.0",
+                                  .rocm_root = (char *)"/opt/rocm/core-10.1"};
+    err = (struct rp_err)RP_ERR_INIT;
+    assert_int_equal(rp_hipcc_args(&env, user, &args, &err), -RP_ENVIRONMENT);
+    assert_string_equal(err.text, "ROCm 10.1.0 in /opt/rocm/core-10.1 has no HIP compiler; install "
+                                  "the package amdrocm-core-sdk, or set ROCM_PATH to a ROCm that "
+                                  "has one");
     assert_null(args);
 }
 

@@ -1,4 +1,4 @@
-/* Which ROCm is taken; GPUs as the driver shows them, and which one ROCR_VISIBLE_DEVICES means. */
+/* GPUs as the driver shows them, and which one ROCR_VISIBLE_DEVICES means. */
 #include "run/machine.h"
 
 #include <stdlib.h>
@@ -7,44 +7,6 @@
 #include "base/err.h"
 
 #include "unit/scratch.h"
-
-static void an_installed_rocm_is_taken(void **state)
-{
-    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
-    struct rp_err err = RP_ERR_INIT;
-
-    (void)state;
-    free(scratch_script("rocm/.info/version", "7.1.0-42\n"));
-    free(scratch_script("rocm/lib/libhsa-runtime64.so.1", ""));
-    free(scratch_script("rocm/bin/hipcc", ""));
-    free(scratch_script("rocm/bin/rocprofv3", ""));
-    {
-        rp_autofree char *root = rp_path_join(scratch_dir, "rocm");
-        setenv("ROCM_PATH", root, 1);
-    }
-    assert_int_equal(rp_environment_detect(&env, &err), 0);
-    assert_int_equal(env.rocm_kind, RP_ROCM_INSTALLED);
-    assert_string_equal(env.rocm_version, "7.1.0-42");
-    assert_non_null(strstr(env.compiler, "bin/hipcc"));
-    assert_non_null(strstr(env.rocprofv3, "bin/rocprofv3"));
-    unsetenv("ROCM_PATH");
-}
-
-static void another_major_version_is_not(void **state)
-{
-    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
-    struct rp_err err = RP_ERR_INIT;
-    rp_autofree char *root = rp_path_join(scratch_dir, "rocm");
-
-    (void)state;
-    free(scratch_script("rocm/.info/version", "6.4.1\n"));
-    free(scratch_script("rocm/lib/libhsa-runtime64.so.1", ""));
-    setenv("ROCM_PATH", root, 1);
-    assert_int_equal(rp_environment_detect(&env, &err), 0);
-    assert_null(env.rocm_root); /* nor is another one taken in its place */
-    assert_string_equal(env.rocm_refused, root);
-    unsetenv("ROCM_PATH");
-}
 
 static void add_node(const char *number, const char *text)
 {
@@ -106,8 +68,6 @@ static void without_a_driver(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_installed_rocm_is_taken, scratch_begin, scratch_end),
-        cmocka_unit_test_setup_teardown(another_major_version_is_not, scratch_begin, scratch_end),
         cmocka_unit_test_setup_teardown(in_order_of_nodes, make_nodes, scratch_end),
         cmocka_unit_test(without_a_driver),
     };
