@@ -137,12 +137,9 @@ static bool has_bounds(const struct rp_program_bounds *b)
 }
 
 /** The formula's times may say otherwise. */
-static void put_slower(const char *what, const struct rp_program_bounds *b, char why[200])
+static struct rp_range_text speed_of(const struct rp_program_bounds *b)
 {
-    const struct rp_range_text range =
-        rp_speed_range(b->before_ns[0] / b->after_ns[1], b->before_ns[1] / b->after_ns[0]);
-
-    snprintf(why, 200, "in the program, by the bounds of the times, %s %s", what, range.text);
+    return rp_speed_range(b->before_ns[0] / b->after_ns[1], b->before_ns[1] / b->after_ns[0]);
 }
 
 /** Tells times from counts apart by their bounds: what they show to be no gain is none, and what
@@ -155,12 +152,16 @@ static enum rp_outcome judge_bounds(const struct rp_program_times *t, double mar
     const bool kernel_slower = t->kernel.before_ns[1] <= t->kernel.after_ns[0];
 
     if (kernel_slower || t->whole.before_ns[1] <= slowest * t->whole.after_ns[0]) {
-        put_slower(kernel_slower ? "the kernel is" : "all kernels together are",
-                   kernel_slower ? &t->kernel : &t->whole, why);
+        snprintf(why, 200, "in the program, by the bounds of the times, %s %s",
+                 kernel_slower ? "the kernel is" : "all kernels together are",
+                 speed_of(kernel_slower ? &t->kernel : &t->whole).text);
         return RP_OUTCOME_PROGRAM_SLOWER;
     }
-    if (kernel > 1 && program > slowest)
+    if (kernel > 1 && program > slowest) {
+        snprintf(why, 200, "by the bounds of the program's times the kernel is %s, all kernels %s",
+                 speed_of(&t->kernel).text, speed_of(&t->whole).text);
         return RP_OUTCOME_ACCEPTED;
+    }
     snprintf(why, 200,
              "bounds: in the program the times before and after overlap, those of %s: use --timing "
              "detailed",

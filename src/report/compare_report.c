@@ -218,10 +218,21 @@ int rp_report_compare_json(const struct rp_compare_report *report, struct rp_buf
     return rp_report_json_end(&json, err);
 }
 
+/** Says whether the time is known between bounds only: the ratio is then a formula's, and no
+ * estimate. */
+static bool is_between_bounds(const struct rp_versus_time *t)
+{
+    return t->basis == RP_COMPARE_MODELLED && t->bounded && t->low < t->high;
+}
+
 void rp_versus_change_text(struct rp_buf *buf, const struct rp_versus_time *t)
 {
     const bool decided = t->verdict == RP_COMPARE_FASTER || t->verdict == RP_COMPARE_SLOWER;
 
+    if (decided && is_between_bounds(t)) {
+        rp_buf_puts(buf, rp_speed_range(1 / t->high, 1 / t->low).text);
+        return;
+    }
     rp_buf_puts(buf,
                 decided ? rp_speed_change(1 / t->ratio).text : rp_versus_verdict_names[t->verdict]);
     if (t->bounded && t->low < t->high)
@@ -531,6 +542,9 @@ void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
         return;
     } else if (decided && rp_is_no_change(1 / t->ratio)) {
         rp_buf_printf(to, "%s is slightly %s than %s", after, rp_versus_verdict_names[t->verdict],
+                      before);
+    } else if (decided && is_between_bounds(t)) {
+        rp_buf_printf(to, "%s is %s than %s", after, rp_speed_range(1 / t->high, 1 / t->low).text,
                       before);
     } else if (decided) {
         rp_buf_printf(to, "%s is %s than %s", after, rp_speed_change(1 / t->ratio).text, before);
