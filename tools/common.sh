@@ -94,17 +94,21 @@ installed_rocm() {
     root=$(rocm_in_use) && [ ! -e "$root/.rocm-perf-prefix" ] && printf '%s\n' "$root"
 }
 
-# build_progress SECONDS: passes a build's lines on, and says how far it is: each of ninja's lines on
-# a terminal, elsewhere its count that often.
+# build_progress SECONDS: passes a build's lines on, and says how many of its steps are done and how long it still takes:
+# in a line that changes on a terminal, elsewhere that often.
 build_progress() {
-    local line next=$((SECONDS + $1))
+    local line next=$((SECONDS + $1)) began=$SECONDS counts text
     while IFS= read -r line; do
         printf '%s\n' "$line"
-        case $line in \[*/*\]*) ;; *) continue ;; esac
+        counts=${line%%]*}
+        case $line in \[[0-9]*/[0-9]*\]*) counts=${counts#[} ;; *) continue ;; esac
+        text="built ${counts%/*} of ${counts#*/} files"
+        [ $((SECONDS - began)) -lt 3 ] ||
+            text+=", about $(((SECONDS - began) * (${counts#*/} - ${counts%/*}) / ${counts%/*} + 1)) s left"
         if [ -t 2 ]; then
-            printf '\r\033[K%.*s' $((${COLUMNS:-80} - 1)) "$line" >&2
+            printf '\r\033[K%s' "$text" >&2
         elif [ "$SECONDS" -ge "$next" ]; then
-            say "  ${line%%]*}]"
+            say "  $text"
             next=$((SECONDS + $1))
         fi
     done

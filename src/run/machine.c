@@ -49,12 +49,11 @@ static char *problem_of(const struct rp_rocms *rocms, const struct rp_environmen
     if (!first)
         return rp_format("no " RP_ROCM_RELEASES " found in $ROCM_PATH, /opt/rocm, /usr, Python's "
                          "packages or %s; run %s",
-                         env->private_root, rp_environment_fix(env));
+                         env->private_root, RP_ROCM_FIX);
     if (strcmp(first->from, "$ROCM_PATH") == 0)
         return problem_of_variable(first);
     return rp_format("no ROCm that can be used: %s: %s; run %s%s%s", first->root, first->reason,
-                     rp_environment_fix(env), first->remedy ? ", or " : "",
-                     first->remedy ? first->remedy : "");
+                     RP_ROCM_FIX, first->remedy ? ", or " : "", first->remedy ? first->remedy : "");
 }
 
 /* A library of HIP in /usr may be there for any program, and is nobody's ROCm. */
@@ -243,15 +242,6 @@ static char *find_library(const char *exe_dir, const char *name)
     return NULL;
 }
 
-/* It is installed with the program, for users without a clone of the sources. */
-static char *find_setup(const char *exe_dir)
-{
-    rp_autofree char *path = rp_format("%s/../share/rocm-perf-lab/setup", exe_dir);
-    rp_autofree char *real = path && access(path, X_OK) == 0 ? realpath(path, NULL) : NULL;
-
-    return real ? rp_format("%s --rocm", real) : NULL;
-}
-
 char *rp_find_llvm_program(const struct rp_environment *env, const char *name)
 {
     static const char *const places[] = {"llvm/bin", "lib/llvm/bin"};
@@ -282,7 +272,6 @@ int rp_environment_detect(struct rp_environment *ret, struct rp_err *err)
 
     if (rc < 0)
         return rc;
-    env.setup_command = find_setup(exe_dir);
     detect_rocm(&env);
     detect_gpu(&env);
     env.device_library = find_library(exe_dir, "librocm-perf-device.so");
@@ -303,7 +292,6 @@ void rp_environment_free(struct rp_environment *env)
     free(env->private_root);
     free(env->device_library);
     free(env->tool_library);
-    free(env->setup_command);
     free(env->gpu_isa);
     free(env->gpu_reason);
     memset(env, 0, sizeof *env);

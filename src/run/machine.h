@@ -26,7 +26,6 @@ struct rp_environment {
     char *private_root;   /**< where the private ROCm is or would be */
     char *device_library; /**< librocm-perf-device.so */
     char *tool_library;   /**< librocm-perf-tool.so */
-    char *setup_command;  /**< of the installed setup; NULL: in the build folder */
     char *gpu_isa;        /**< "gfx942" of the first GPU that the driver shows */
     char *gpu_reason;     /**< why there is no usable GPU; NULL when there is one */
     uint32_t gpu_count;
@@ -40,12 +39,8 @@ void rp_environment_free(struct rp_environment *env);
  * none. */
 char *rp_find_llvm_program(const struct rp_environment *env, const char *name);
 
-/** Names the command that installs a ROCm, or says where to run which. */
-static inline const char *rp_environment_fix(const struct rp_environment *env)
-{
-    return env->setup_command ? env->setup_command
-                              : "./setup in the source folder of rocm-perf-lab";
-}
+/** This command makes a ROCm where there is none. */
+#define RP_ROCM_FIX "rocm-perf setup"
 
 /* This section lists the GPUs that the driver shows, in the order in which ROCR_VISIBLE_DEVICES
  * counts them. */

@@ -374,7 +374,8 @@ char *rp_rocm_private_root(void)
     return rp_format("%s/.cache/rocm-perf-lab/rocm", user ? user->pw_dir : home);
 }
 
-/* Returns the value behind "key " at the start of a line of the stamp that ./setup writes. */
+/* Returns the value behind "key " at the start of a line of the stamp that src/setup/private_rocm.c
+ * writes. */
 static char *stamp_value(const char *stamp, const char *key)
 {
     size_t len = strlen(key);
@@ -402,7 +403,7 @@ static void judge_private(struct rp_rocm *rocm, const char *llvm, const char *pa
         judge(rocm);
 }
 
-/** @return false: ./setup did not make it */
+/** @return false: rocm-perf setup did not make it */
 static bool read_private(struct rp_rocm *rocm)
 {
     rp_autofree char *stamp_path = rp_path_join(rocm->root, STAMP);

@@ -12,7 +12,7 @@
  * 3. /opt/rocm, then /opt/rocm/core-VERSION and /opt/rocm-VERSION, the highest version first
  * 4. /usr: a distribution's own packages
  * 5. the Python packages of the python3, or the rocm-sdk, that $PATH finds
- * 6. the private one that ./setup makes
+ * 6. the private one that rocm-perf setup makes
  *
  * tools/common.sh has the same order and the same rules for the time before the build;
  * tests/unit/run/test_rocm.c compares both.
@@ -33,7 +33,7 @@
 enum rp_rocm_kind {
     RP_ROCM_NONE = 0,
     RP_ROCM_INSTALLED, /**< by AMD's packages, a distribution, a tarball or Python wheels */
-    RP_ROCM_PRIVATE,   /**< unpacked from Debian by ./setup */
+    RP_ROCM_PRIVATE,   /**< unpacked from Debian by rocm-perf setup */
 };
 
 enum rp_rocm_part {
@@ -70,7 +70,7 @@ struct rp_rocm_places {
 
 /** Reads the environment of this process. */
 struct rp_rocm_places rp_rocm_places_here(const char *private_root);
-/** Returns where ./setup puts the private one. The caller owns it. */
+/** Returns where rocm-perf setup puts the private one. The caller owns it. */
 char *rp_rocm_private_root(void);
 
 /**

@@ -3,7 +3,7 @@
 # a network. The build, and all that ./setup would do, are stand-ins.
 cp -r "$SOURCE/demo" "$SOURCE/tools" .
 mkdir examples bin
-cp "$SOURCE/examples/vector_add.hip" examples
+cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/transpose.hip" examples
 cat >setup <<'END'
 #!/bin/sh
 case $1 in

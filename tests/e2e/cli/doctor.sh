@@ -6,11 +6,11 @@ expect 0 rocm-perf doctor --json
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/doctor.schema.json" out
 if [ ! -e /opt/rocm ]; then
     expect 4 env ROCM_PATH= ROCM_PERF_CACHE="$SCRATCH/none" rocm-perf doctor
-    says out ./setup
+    says out "; run rocm-perf setup"
     expect 4 env ROCM_PATH= ROCM_PERF_CACHE="$SCRATCH/none" rocm-perf doctor --json
     python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/doctor.schema.json" out
     expect 4 env ROCM_PATH= ROCM_PERF_CACHE="$SCRATCH/none" rocm-perf profile ./app
-    says err ./setup
+    says err "; run rocm-perf setup"
 fi
 # A ROCM_PATH without a ROCm 7 is refused, not passed over for another one.
 for command in doctor "hipcc -c none.hip" "run ./app" "profile ./app"; do

@@ -16,11 +16,9 @@ version=$(cut -d' ' -f2 out)
 [ -f "$inst/share/man/man1/rocm-perf-profile.1" ] || fail 'man page'
 [ -f "$inst/share/rocm-perf-lab/schemas/dag.schema.json" ] || fail schema
 [ -f "$inst/share/rocm-perf-lab/agent-skill/references/cli.md" ] || fail 'agent skill'
-# Who has no clone: doctor names the set-up that is installed, and it is one.
+# Who has no ROCm is told what makes one (tests/e2e/setup).
 expect 4 env -u ROCM_PATH ROCM_PERF_CACHE="$PWD/none" rocm-perf doctor
-says out "; run $inst/share/rocm-perf-lab/setup --rocm"
-expect 0 env -u ROCM_PATH "$inst/share/rocm-perf-lab/setup" --print-rocm
-expect 2 "$inst/share/rocm-perf-lab/setup" --rocm --packages
+says out '; run rocm-perf setup'
 [ "$(echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | rocm-perf mcp)" = '{"jsonrpc":"2.0","id":1,"result":{}}' ] || fail mcp
 bash -c '. "$1" && complete -p rocm-perf-lab' bash "$inst/share/bash-completion/completions/rocm-perf-lab" >completion ||
     fail completion
