@@ -55,13 +55,15 @@ rocm_candidates() {
     local system=${1:-} name path
     if [ -n "${ROCM_PATH:-}" ]; then
         printf '%s\n' "$ROCM_PATH"
-        highest_first "$ROCM_PATH"/core*
+        highest_first "$ROCM_PATH"/core
+        highest_first "$ROCM_PATH"/core-*
         return 0
     fi
     [ -z "${VIRTUAL_ENV:-}" ] || rocm_wheels "$VIRTUAL_ENV"
     [ -z "${CONDA_PREFIX:-}" ] || rocm_wheels "$CONDA_PREFIX"
     printf '%s\n' "$system/opt/rocm"
-    highest_first "$system"/opt/rocm/core*
+    highest_first "$system"/opt/rocm/core
+    highest_first "$system"/opt/rocm/core-*
     highest_first "$system"/opt/rocm-[0-9]*
     printf '%s\n' "$system/usr"
     for name in python3 rocm-sdk; do

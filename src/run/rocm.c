@@ -297,7 +297,7 @@ static const char *package(const char *root, const char *legacy, const char *cor
 {
     if (strstr(root, "/_rocm_sdk_"))
         return wheel;
-    return strstr(root, "/core-") ? core : legacy;
+    return strstr(root, "/rocm/core") ? core : legacy;
 }
 
 static bool refuse_without_hip(struct rp_rocm *rocm)
@@ -534,7 +534,8 @@ static void consider_root(struct search *search, const char *from, const char *r
 
     if (libraries || rp_path_exists(info) || !any_file(root, "core*"))
         consider(search, from, root);
-    consider_all(search, from, root, "core*");
+    consider_all(search, from, root, "core"); /* a link to the release that is to be used */
+    consider_all(search, from, root, "core-*");
 }
 
 /** The development package has all files once rocm-sdk has unpacked it; else the other one has what

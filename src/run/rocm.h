@@ -9,7 +9,8 @@
  * 1. $ROCM_PATH, and then nothing else: another one would measure something else
  * 2. the Python packages rocm-sdk-devel, rocm-sdk-core of the active environment ($VIRTUAL_ENV,
  *    $CONDA_PREFIX)
- * 3. /opt/rocm, then /opt/rocm/core-VERSION and /opt/rocm-VERSION, the highest version first
+ * 3. /opt/rocm and /opt/rocm/core, then /opt/rocm/core-VERSION and /opt/rocm-VERSION, the highest
+ *    version first
  * 4. /usr: a distribution's own packages
  * 5. the Python packages of the python3, or the rocm-sdk, that $PATH finds
  * 6. the private one that rocm-perf setup makes

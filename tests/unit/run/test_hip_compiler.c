@@ -14,14 +14,13 @@
 #include "run/hip_compiler_key.c"
 
 /* Arguments as one line, with the prefix's own paths cut. */
-static char *compile_line(enum rp_rocm_kind kind, const char *const *user)
+static char *compile_line(enum rp_rocm_kind kind, const char *compiler, const char *const *user)
 {
     struct rp_environment env = {
         .rocm_kind = kind,
         .rocm_root = (char *)"/R",
         .rocm_libraries = (char *)"/R/lib",
-        .compiler =
-            (char *)(kind == RP_ROCM_PRIVATE ? "/R/usr/lib/llvm-22/bin/clang++" : "/R/bin/hipcc"),
+        .compiler = (char *)(uintptr_t)compiler,
         .gpu_reason = (char *)"none",
     };
     rp_cleanup(rp_hipcc_args_free) char **args = NULL;
@@ -35,10 +34,13 @@ static char *compile_line(enum rp_rocm_kind kind, const char *const *user)
     return rp_buf_steal(&line);
 }
 
+#define PRIVATE_COMPILER   "/R/usr/lib/llvm-22/bin/clang++"
+#define INSTALLED_COMPILER "/R/bin/hipcc"
+
 #define LINE(kind, expected, ...)                                                                  \
     do {                                                                                           \
         const char *const user[] = {__VA_ARGS__, NULL};                                            \
-        rp_autofree char *seen = compile_line(kind, user);                                         \
+        rp_autofree char *seen = compile_line(RP_ROCM_##kind, kind##_COMPILER, user);              \
         assert_string_equal(seen, expected);                                                       \
     } while (0)
 
@@ -47,22 +49,55 @@ static char *compile_line(enum rp_rocm_kind kind, const char *const *user)
 static void hipcc_sets_language_and_defaults(void **state)
 {
     (void)state;
-    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -xhip a.hip -o a" LINKS, "a.hip", "-o", "a");
-    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -xhip a.cu b.cpp -xnone c.o -O1 -o d.cpp" LINKS,
-         "a.cu", "b.cpp", "c.o", "-O1", "-o", "d.cpp");
-    LINE(RP_ROCM_PRIVATE, "-O3 --offload-arch=gfx90a -c -xhip a.hip", "--offload-arch=gfx90a", "-c",
+    LINE(PRIVATE, "--offload-arch=gfx942 -O3 -xhip a.hip -o a" LINKS, "a.hip", "-o", "a");
+    LINE(PRIVATE, "--offload-arch=gfx942 -xhip a.cu b.cpp -xnone c.o -O1 -o d.cpp" LINKS, "a.cu",
+         "b.cpp", "c.o", "-O1", "-o", "d.cpp");
+    LINE(PRIVATE, "-O3 --offload-arch=gfx90a -c -xhip a.hip", "--offload-arch=gfx90a", "-c",
          "a.hip");
-    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 --cuda-device-only -xhip a.hip", "--genco",
-         "a.hip");
-    LINE(RP_ROCM_PRIVATE, "a.o b.o -o app" LINKS, "a.o", "b.o", "-o", "app");
-    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -fgpu-rdc a.o b.o -o app" LINKS, "-fgpu-rdc",
-         "a.o", "b.o", "-o", "app");
-    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -xc a.c -xhip b.hip" LINKS, "a.c", "b.hip");
-    LINE(RP_ROCM_PRIVATE, "--version", "--version");
-    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -I x.cpp -xhip y.cpp" LINKS, "-I", "x.cpp",
-         "y.cpp");
-    LINE(RP_ROCM_PRIVATE, "--offload-arch=gfx942 -O3 -x c++ y.cpp" LINKS, "-x", "c++", "y.cpp");
-    LINE(RP_ROCM_INSTALLED, "--offload-arch=gfx942 a.hip", "a.hip");
+    LINE(PRIVATE, "--offload-arch=gfx942 -O3 --cuda-device-only -xhip a.hip", "--genco", "a.hip");
+    LINE(PRIVATE, "a.o b.o -o app" LINKS, "a.o", "b.o", "-o", "app");
+    LINE(PRIVATE, "--offload-arch=gfx942 -fgpu-rdc a.o b.o -o app" LINKS, "-fgpu-rdc", "a.o", "b.o",
+         "-o", "app");
+    LINE(PRIVATE, "--offload-arch=gfx942 -O3 -xc a.c -xhip b.hip" LINKS, "a.c", "b.hip");
+    LINE(PRIVATE, "--version", "--version");
+    LINE(PRIVATE, "--offload-arch=gfx942 -O3 -I x.cpp -xhip y.cpp" LINKS, "-I", "x.cpp", "y.cpp");
+    LINE(PRIVATE, "--offload-arch=gfx942 -O3 -x c++ y.cpp" LINKS, "-x", "c++", "y.cpp");
+    LINE(INSTALLED, "--offload-arch=gfx942 a.hip", "a.hip");
+}
+
+/* A program finds the libraries of a ROCm in which the loader does not look. A clang++ without
+ * hipcc gets what that would have added. */
+static void an_installed_compiler_links_with_its_rocm(void **state)
+{
+    static const struct {
+        const char *compiler, *root, *user, *expected;
+    } rows[] = {
+        {"/R/bin/hipcc", "/R", "a.hip", "--offload-arch=gfx942 a.hip -Wl,-rpath,/R/lib"},
+        {"/R/bin/hipcc", "/R", "-c", "-c"},
+        {"/R/bin/hipcc", "/R", "--version", "--version"},
+        {"/usr/bin/hipcc", "/usr", "a.hip", "--offload-arch=gfx942 a.hip"},
+        {"/R/lib/llvm/bin/amdclang++", "/R", "a.hip",
+         "--rocm-path=/R --offload-arch=gfx942 -O3 -xhip a.hip --hip-link -Wl,-rpath,/R/lib"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct rp_environment env = {.rocm_kind = RP_ROCM_INSTALLED,
+                                           .rocm_root = (char *)(uintptr_t)rows[i].root,
+                                           .rocm_libraries = (char *)"/R/lib",
+                                           .compiler = (char *)(uintptr_t)rows[i].compiler,
+                                           .gpu_reason = (char *)"none"};
+        char *user[] = {(char *)(uintptr_t)rows[i].user, NULL};
+        rp_cleanup(rp_hipcc_args_free) char **args = NULL;
+        struct rp_err err = RP_ERR_INIT;
+        rp_autobuf line = {0};
+
+        assert_int_equal(rp_hipcc_args(&env, user, &args, &err), 0);
+        assert_string_equal(args[0], rows[i].compiler);
+        for (char **arg = args + 1; *arg; arg++)
+            rp_buf_printf(&line, "%s%s", line.len ? " " : "", *arg);
+        assert_string_equal(rp_buf_text(&line), rows[i].expected);
+    }
 }
 
 static void no_compiler_is_an_error(void **state)
@@ -178,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hipcc_sets_language_and_defaults),
+        cmocka_unit_test(an_installed_compiler_links_with_its_rocm),
         cmocka_unit_test(no_compiler_is_an_error),
         cmocka_unit_test(directives_are_found),
         cmocka_unit_test(what_is_like_them_is_not),

@@ -63,6 +63,9 @@ static const struct row {
          "opt/rocm/core-10.1", "10.1.0") " alternatives/rocm-lib>../opt/rocm/core-10.0/lib "
                                          "opt/rocm/lib>../../alternatives/rocm-lib",
      NULL, "opt/rocm/core-10.0", "10.0.0", NULL}, /* the administrator's choice */
+    {ROCM("opt/rocm/core-10.0", "10.0.0") " " ROCM("opt/rocm/core-10.1",
+                                                   "10.1.0") " opt/rocm/core>core-10.0",
+     NULL, "opt/rocm/core", "10.0.0", NULL},
     {RUNTIME("opt/rocm") "opt/rocm/include/rocm-core/rocm_version.h=HEADER", NULL, "opt/rocm",
      "10.1.2", NULL},
     {RUNTIME("opt/rocm"), NULL, "opt/rocm", "HIP 7", NULL},
