@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/selftest.h"
@@ -38,7 +39,12 @@ static const char *auto_device(const struct rp_environment *env, struct rp_err *
 
 static json_t *string_or_null(const char *text)
 {
-    return text ? json_string(text) : json_null();
+    rp_autobuf fixed = {0};
+
+    if (!text)
+        return json_null();
+    rp_utf8_fix(&fixed, text, strlen(text)); /* Folders may have names of any bytes. */
+    return json_string(rp_buf_text(&fixed));
 }
 
 static json_t *parts_json(const struct rp_rocm *rocm)
@@ -57,11 +63,13 @@ static json_t *candidates_json(const struct rp_rocms *rocms)
     for (size_t i = 0; i < rocms->count; i++) {
         const struct rp_rocm *rocm = &rocms->items[i];
 
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:o, s:b, s:o, s:o, s:o}", "path", rocm->root, "from",
-                            rocm->from, "version", string_or_null(rocm->version), "used",
-                            rocm == rocms->used, "reason", string_or_null(rocm->reason), "remedy",
-                            string_or_null(rocm->remedy), "parts", parts_json(rocm)));
+        json_array_append_new(list,
+                              json_pack("{s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o}", "path",
+                                        string_or_null(rocm->root), "from", rocm->from, "version",
+                                        string_or_null(rocm->version), "used", rocm == rocms->used,
+                                        "reports_calls", rocm->reports_calls, "reason",
+                                        string_or_null(rocm->reason), "remedy",
+                                        string_or_null(rocm->remedy), "parts", parts_json(rocm)));
     }
     return list;
 }
@@ -78,7 +86,7 @@ static char *doctor_json(const struct rp_environment *env, const struct rp_rocms
         "reason", string_or_null(env->gpu_reason), "compiler", string_or_null(env->compiler),
         "rocprofv3", string_or_null(env->rocprofv3), "device_library",
         string_or_null(env->device_library), "tool_library", string_or_null(env->tool_library),
-        "ready", device != NULL, "problem", device ? json_null() : json_string(err->text));
+        "ready", device != NULL, "problem", string_or_null(device ? NULL : err->text));
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
 
     json_decref(root);
@@ -129,6 +137,9 @@ static void candidate(const struct rp_page *page, const struct rp_rocm *rocm, bo
         rp_buf_puts(&text, ": passed over: the one that is used comes before it");
     else if (absent.len)
         rp_buf_printf(&text, ": has no %s", rp_buf_text(&absent));
+    if (used && !rocm->reports_calls)
+        rp_buf_puts(&text, "; its HIP does not report calls, so the built-in collector records "
+                           "kernels and copies alone");
     line(page, "", used, rp_buf_text(&text));
 }
 

@@ -120,6 +120,28 @@ static const char *const hsa_symbols[] = {"hsa_init", "hsa_queue_create",
                                           "hsa_amd_profiling_get_dispatch_time",
                                           "hsa_amd_vmem_address_reserve", NULL};
 
+/* With these the collector hears of HIP calls; without, it records kernels and copies alone. */
+static const char *const report_symbols[] = {"hipRegisterTracerCallback", "hipApiName", NULL};
+
+/** @return the first that it does not define; NULL: it has all */
+static const char *missing_symbol(const struct rp_code_elf *elf, const char *const *symbols)
+{
+    struct rp_code_symbols table = {0};
+    Elf64_Sym ignored;
+
+    rp_code_elf_symbols(elf, &table); /* none, where they cannot be read */
+    while (*symbols && rp_code_symbol_find(&table, *symbols, &ignored))
+        symbols++;
+    return *symbols;
+}
+
+static bool defines_all(const char *path, const char *const *symbols)
+{
+    rp_cleanup(rp_code_file_close) struct rp_code_elf elf = {0};
+
+    return rp_code_file_open(path, &elf) && !missing_symbol(&elf, symbols);
+}
+
 /** Takes over both texts.
  * @return true */
 static bool refuse(struct rp_rocm *rocm, char *reason, char *remedy)
@@ -149,9 +171,7 @@ static bool refuse_for_library(struct rp_rocm *rocm, const char *path, const cha
                                const char *const *symbols)
 {
     rp_cleanup(rp_code_file_close) struct rp_code_elf elf = {0};
-    struct rp_code_symbols table = {0};
-    const char *own;
-    Elf64_Sym ignored;
+    const char *own, *missing;
 
     if (access(path, R_OK) != 0)
         return errno == ENOENT
@@ -165,11 +185,8 @@ static bool refuse_for_library(struct rp_rocm *rocm, const char *path, const cha
     if (!own || strcmp(own, soname) != 0)
         return refuse_damaged(rocm, own ? rp_format("%s has the soname %s", path, own)
                                         : rp_format("%s has no soname", path));
-    rp_code_elf_symbols(&elf, &table); /* none, where they cannot be read */
-    for (; *symbols; symbols++)
-        if (!rp_code_symbol_find(&table, *symbols, &ignored))
-            return refuse_damaged(rocm, rp_format("%s has no symbol %s", path, *symbols));
-    return false;
+    missing = missing_symbol(&elf, symbols);
+    return missing && refuse_damaged(rocm, rp_format("%s has no symbol %s", path, missing));
 }
 
 static bool has_entry(const char *folder, const char *name)
@@ -349,6 +366,7 @@ static void judge(struct rp_rocm *rocm)
 
         if (refuse_for_library(rocm, path, needed[i].soname, needed[i].symbols))
             return;
+        rocm->reports_calls |= defines_all(path, report_symbols);
     }
 }
 

@@ -53,8 +53,9 @@ struct rp_rocm {
     char *version;   /**< "7.2.4", "10.1.0"; of a ROCm without such a file "HIP 7.16.60430" */
     char *libraries; /**< the folder of its libraries */
     char *parts[RP_ROCM_PARTS];
-    char *reason; /**< why programs cannot run on it; NULL: they can */
-    char *remedy; /**< what helps; NULL: nothing that is known */
+    bool reports_calls; /**< its HIP tells the built-in collector what is called */
+    char *reason;       /**< why programs cannot run on it; NULL: they can */
+    char *remedy;       /**< what helps; NULL: nothing that is known */
 };
 
 struct rp_rocms {

@@ -10,7 +10,8 @@
 
 #include "unit/scratch.h"
 
-#define MADE_HIP "__hipRegisterFatBinary hipLaunchKernel hipRuntimeGetVersion"
+#define MADE_HIP     "__hipRegisterFatBinary hipLaunchKernel hipRuntimeGetVersion"
+#define MADE_REPORTS " hipRegisterTracerCallback hipApiName"
 #define MADE_HSA                                                                                   \
     "hsa_init hsa_queue_create hsa_amd_profiling_get_dispatch_time hsa_amd_vmem_address_reserve"
 
@@ -39,7 +40,7 @@ static inline void made_rocm(const char *root, const char *version)
     rp_autofree char *info = rp_format("%s/.info/version", root);
     rp_autofree char *line = rp_format("%s\n", version);
 
-    made_rocm_library(hip, "libamdhip64.so.7", "hip_4.2", MADE_HIP);
+    made_rocm_library(hip, "libamdhip64.so.7", "hip_4.2", MADE_HIP MADE_REPORTS);
     made_rocm_library(hsa, "libhsa-runtime64.so.1", "ROCR_1", MADE_HSA);
     free(scratch_put(info, line));
 }

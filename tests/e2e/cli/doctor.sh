@@ -19,6 +19,11 @@ for command in doctor "hipcc -c none.hip" "run ./app" "profile ./app"; do
     says out "ROCM_PATH=$SCRATCH/none"
 done
 
+# A folder may have a name of any bytes.
+expect 4 env ROCM_PATH="$SCRATCH/$(printf 'x\377y')" rocm-perf doctor --json
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/doctor.schema.json" out
+[ "$(json rocm.candidates.0.reason out)" = 'there is no such folder' ] || fail "$(cat out)"
+
 # On a terminal it has its width: only a word that has no room is longer, in a line of its own.
 cat >wide.py <<'END'
 import fcntl, os, pty, re, struct, subprocess, termios

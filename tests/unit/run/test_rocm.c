@@ -20,7 +20,8 @@
 static const struct {
     const char *what, *soname, *symbols;
 } kinds[] = {
-    {"hip", "libamdhip64.so.7", MADE_HIP},
+    {"hip", "libamdhip64.so.7", MADE_HIP MADE_REPORTS},
+    {"silent", "libamdhip64.so.7", MADE_HIP},
     {"hip6", "libamdhip64.so.6", MADE_HIP},
     {"hip8", "libamdhip64.so.8", MADE_HIP},
     {"few", "libamdhip64.so.7", "__hipRegisterFatBinary hipRuntimeGetVersion"},
@@ -418,6 +419,29 @@ static void parts_are_found(void **state)
     rp_remove_tree(tree);
 }
 
+/** A HIP without its interface for tracers is used all the same, and said to be so. */
+static void what_does_not_report_is_known(void **state)
+{
+    static const char *const kinds_of_hip[] = {"silent", "hip"};
+
+    (void)state;
+    for (int reports = 0; reports < 2; reports++) {
+        rp_autofree char *entries = rp_format("opt/rocm/lib/libamdhip64.so.7=%s "
+                                              "opt/rocm/lib/libhsa-runtime64.so.1=hsa",
+                                              kinds_of_hip[reports]);
+        const struct row row = {.tree = entries};
+        rp_cleanup(rp_rocms_free) struct rp_rocms rocms = {0};
+        rp_cleanup(surroundings_free) struct surroundings s = {0};
+
+        make_tree(entries);
+        s = surroundings_of(&row);
+        search_tree(&s, false, &rocms);
+        assert_non_null(rocms.used);
+        assert_int_equal(rocms.used->reports_calls, reports);
+        rp_remove_tree(tree);
+    }
+}
+
 /* --- what a command gets ------------------------------------------------------------------- */
 
 static void detect(const char *variable, struct rp_environment *ret)
@@ -495,6 +519,7 @@ int main(void)
         cmocka_unit_test(the_matrix),
         cmocka_unit_test(each_place_is_listed_once_and_in_order),
         cmocka_unit_test(parts_are_found),
+        cmocka_unit_test(what_does_not_report_is_known),
         cmocka_unit_test(a_command_gets_what_is_there),
         cmocka_unit_test(a_command_says_what_is_wrong),
         cmocka_unit_test(its_rocprofv3_goes_with_a_rocm),
