@@ -11,9 +11,11 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "optimize/program_source.h"
 #include "optimize/session.h"
 #include "run/kernel_names.h"
 #include "run/machine.h"
+#include "run/source_lines.h"
 
 struct command {
     struct rp_optimize_cli args;
@@ -21,7 +23,8 @@ struct command {
     struct rp_progress_line line;
     int64_t began_ns;
     struct rp_device_identity on;
-    char **words; /**< the command line as it was written; NULL: not known */
+    char **words;                   /**< the command line as it was written; NULL: not known */
+    struct rp_program_source found; /**< where --source is not given */
 };
 
 static void progress(void *context, const char *line)
@@ -138,6 +141,23 @@ static int check_device(struct command *c, struct rp_err *err)
     return rc;
 }
 
+/** Finds the source where --source does not name it, and says so. */
+static int find_source(struct command *c, struct rp_err *err)
+{
+    struct rp_environment env;
+    int rc = c->o.source ? 0 : rp_environment_detect(&env, err);
+
+    if (rc < 0 || c->o.source)
+        return rc;
+    rc = rp_program_source_find(&env, c->o.program_path, c->o.kernel, &c->found, err);
+    rp_environment_free(&env);
+    if (rc < 0)
+        return rc;
+    c->o.source = c->found.path;
+    rp_cli_note("--source %s, as %s says", c->found.path, c->found.from);
+    return 0;
+}
+
 static struct rp_session_options session_options(struct command *c)
 {
     const struct rp_optimize_cli *a = &c->args;
@@ -174,6 +194,7 @@ static struct rp_session_options session_options(struct command *c)
 
 static void free_command(struct command *c)
 {
+    rp_program_source_free(&c->found);
     free(c->words);
 }
 
@@ -199,6 +220,9 @@ int rp_cmd_optimize(int argc, char **argv)
     c.o.self = self;
     c.o.on = &c.on;
     c.o.program_path = program;
+    if (rc == 0)
+        rc = find_source(&c, &err);
+    c.o.build.has_lines = rc == 0 && rp_has_source_lines(program);
     /* Signals are caught until the end, so that what was accepted is written. */
     rp_proc_catch_signals();
     c.line = rp_progress_line_begin();

@@ -63,6 +63,8 @@ static int run_once(const struct rp_profile_cli *options, struct rp_profile_sess
     /* Counting changes no result, but takes the host's time, so it is done in the base run only. */
     if (number == 1 && rp_device_counts(session))
         step.device_counters = counters = rp_asked_device_counters(options, session);
+    if (number == 1 && rp_keeps_counters(options, session))
+        step.kept = &session->kept;
     rc = rp_profile_run(options, session, &step, &session->runs[session->run_count], err);
     session->run_count += rc == 0;
     return rc;
@@ -313,6 +315,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
                            &session->run);
     session->run.no_hip_calls = options->no_hip_calls;
     session->run.counters = "";
+    session->kept.written = options->counters.at;
+    session->kept.written_count = options->counters.count;
     if (rc == 0)
         rc = rp_device_resolve(&session->env, &session->run, err);
     if (rc == 0 && session->run.device == RP_DEVICE_SOFTWARE && !options->wallclock &&
@@ -485,6 +489,7 @@ static void rp_profile_session_free(struct rp_profile_session *session)
     free(session->tracer_version);
     rp_roofline_free(&session->roofline);
     rp_counters_free(session->counters);
+    rp_kept_counters_free(&session->kept);
     rp_thread_traces_free(&session->waves);
     rp_buf_free(&session->verdict);
     rp_buf_free(&session->summary);

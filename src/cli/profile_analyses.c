@@ -527,12 +527,12 @@ static int show_counters(const struct rp_profile_cli *options, struct rp_profile
 /* Traces whose times cannot be compared, as those of several processes on the software device, have
  * no graph. That does not spoil the profile. */
 static int make_graph(struct rp_profile_session *session, const struct rp_result_request *wish,
-                      bool shown, struct rp_dag_result *graph, bool *ret_has_graph,
-                      struct rp_err *err)
+                      bool shown, struct rp_note_sink notes, struct rp_dag_result *graph,
+                      bool *ret_has_graph, struct rp_err *err)
 {
     struct rp_result_request request = *wish;
     struct rp_inputs base = {
-        .stores = session->stores, .store_count = session->store_count, .notes = rp_cli_notes()};
+        .stores = session->stores, .store_count = session->store_count, .notes = notes};
     rp_autobuf text = {0};
     int rc = rp_make_dag(&base, wish->full, graph, err);
 
@@ -548,7 +548,7 @@ static int make_graph(struct rp_profile_session *session, const struct rp_result
         rp_escape(&text, err->text);
         rp_buf_puts(&text, ".\n");
     } else if (rc < 0) {
-        rp_cli_note("warning: no graph: %s", err->text);
+        rp_note(&notes, "warning: no graph: %s", err->text);
     }
     if (rc < 0)
         *err = (struct rp_err)RP_ERR_INIT;
@@ -756,6 +756,144 @@ static int rank(struct rp_profile_session *session, const struct rp_dag_result *
     return rc < 0 ? rc : rp_put_ranking(&ranking, 0, wish, summary, err);
 }
 
+/* --- without being asked for ----------------------------------------------------------------- */
+
+/** What the files are made of that nobody has asked for. */
+struct unasked {
+    struct rp_counters *own; /**< NULL: nothing was kept, or those of the session are used */
+    struct rp_roofline roofline;
+    const char *reason; /**< static: why there are no counters; NULL: there are some */
+};
+
+static void free_unasked(struct unasked *u)
+{
+    rp_roofline_free(&u->roofline);
+    rp_counters_free(u->own);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Counters stand in the set as those of a database would. */
+static int add_kept_names(struct rp_counters *set, const struct rp_kept_counters *kept,
+                          struct rp_err *err)
+{
+    const size_t count = kept->names.count;
+    rp_autofree char **sorted = rp_alloc_zero(count + 1, sizeof *sorted);
+    uint32_t at;
+    int rc = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = kept->names.items[i];
+    qsort(sorted, count, sizeof *sorted, by_text);
+    for (size_t i = 0; rc == 0 && i < count; i++)
+        rc = rp_counters_name(set, sorted[i], &at, err);
+    return rc;
+}
+
+/* The set has the dispatches in the order of the databases, and so are the values. */
+static int add_kept(struct rp_counters *set, const struct rp_kept_counters *kept,
+                    struct rp_err *err)
+{
+    const struct rp_kept_value *at = kept->values.items, *end = at + kept->values.count;
+    int rc = add_kept_names(set, kept, err);
+
+    for (size_t i = 0; rc == 0 && i < set->dispatch_count; i++) {
+        const struct rp_counted_dispatch *d = &set->dispatches[i];
+
+        for (; rc == 0 && at < end && d->process >> 32 == at->database && d->id == at->dispatch;
+             at++)
+            rc = rp_counters_add(set, i, kept->names.items[at->name], at->value, err);
+    }
+    set->is_timeline = set->name_count == 0;
+    return rc;
+}
+
+static int read_kept(const struct rp_profile_session *session, struct unasked *u,
+                     struct rp_err *err)
+{
+    int rc = rp_roofline_run_counters(session->stores, session->store_count, &u->own, err);
+
+    if (rc < 0)
+        return rc;
+    if (session->profile->dispatches > RP_MOST_KEPT_LAUNCHES)
+        u->reason = "the program has made more than 50000 launches: profile --roofline counts all "
+                    "of them";
+    else if (session->kept.values.count)
+        return add_kept(u->own, &session->kept, err);
+    else if (session->roofline_reason)
+        u->reason = session->roofline_reason;
+    else if (session->tracer->count)
+        u->reason = "hardware counters take further runs of the program: profile --roofline makes "
+                    "them";
+    else
+        u->reason = "nothing was counted: profile --roofline says why";
+    return 0;
+}
+
+/* Counters of --pmc may be those of a roofline. */
+static int make_unasked_roofline(const struct rp_profile_cli *options,
+                                 struct rp_profile_session *session, struct unasked *u,
+                                 const struct rp_result_request *wish, struct rp_err *err)
+{
+    const struct rp_roofline_options roof = {.memory_gbps = options->memory_gbps};
+    struct rp_inputs in = {.stores = session->stores, .store_count = session->store_count};
+    rp_autobuf text = {0};
+    int rc = 0;
+
+    if (!session->counters || session->kept.values.count)
+        rc = read_kept(session, u, err);
+    in.counters = u->own ? u->own : session->counters;
+    if (rc == 0)
+        rc = rp_make_roofline(&in, &roof, &u->roofline, err);
+    if (rc == 0 && u->reason && u->roofline.reason) {
+        free(u->roofline.reason);
+        u->roofline.reason = rp_strdup(u->reason);
+    }
+    if (rc == 0 && options->memory_gbps > 0 && u->roofline.reason)
+        rp_cli_note("warning: --memory-bandwidth-gbps changes nothing: %s", u->roofline.reason);
+    return rc < 0 ? rc : rp_put_roofline(&u->roofline, wish, &text, err);
+}
+
+static int rank_unasked(const struct rp_profile_session *session, const struct unasked *u,
+                        const struct rp_dag_result *dag, const struct rp_result_request *wish,
+                        struct rp_err *err)
+{
+    struct rp_inputs in = {.stores = session->stores,
+                           .store_count = session->store_count,
+                           .counters = u->own && !u->reason ? u->own : session->counters};
+    const struct rp_roofline *roofline = session->has_roofline ? &session->roofline
+                                         : u->roofline.reason  ? NULL
+                                                               : &u->roofline;
+    const struct rp_ranking_from from = {.dag = dag, .roofline = roofline};
+    rp_cleanup(rp_ranking_free) struct rp_ranking ranking = {0};
+    rp_autobuf text = {0};
+    int rc = rp_make_ranking(&in, &from, &ranking, err);
+
+    return rc < 0 ? rc : rp_put_ranking(&ranking, 0, wish, &text, err);
+}
+
+/* Writes the files that no option has asked for. They are made of the base run alone, and nothing
+ * is said of them. */
+static int complete(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                    struct rp_dag_result *graph, bool has_graph, struct rp_err *err)
+{
+    const struct rp_result_request wish = {.print = RP_RESULT_SILENT,
+                                           .folder = session->dir.partial};
+    rp_cleanup(free_unasked) struct unasked u = {0};
+    int rc = 0;
+
+    if (!options->focus_critical && !options->deep_analysis)
+        rc = make_graph(session, &wish, false, (struct rp_note_sink){0}, graph, &has_graph, err);
+    if (rc == 0 && !session->has_roofline)
+        rc = make_unasked_roofline(options, session, &u, &wish, err);
+    if (rc == 0 && !options->deep_analysis)
+        rc = rank_unasked(session, &u, has_graph ? graph : NULL, &wish, err);
+    return rc;
+}
+
 /* --- all ----------------------------------------------------------------------------------- */
 
 int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_session *session,
@@ -775,7 +913,8 @@ int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_
     int rc = 0;
 
     if (options->focus_critical || options->deep_analysis)
-        rc = make_graph(session, &wish, options->focus_critical || all, &graph, &has_graph, err);
+        rc = make_graph(session, &wish, options->focus_critical || all, rp_cli_notes(), &graph,
+                        &has_graph, err);
     if (rc == 0 && (roofline || options->counters.count))
         rc = collect_counters(options, session, err);
     if (rc == 0 && roofline)
@@ -791,5 +930,7 @@ int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_
     if (rc == 0 && session->counters && wish.print == RP_RESULT_TERMINAL &&
         (all || options->counters.count || options->roofline))
         rc = show_counters(options, session, err);
+    if (rc == 0 && !options->wallclock)
+        rc = complete(options, session, &graph, has_graph, err);
     return rc;
 }

@@ -117,12 +117,40 @@ static void list_asked(const struct rp_profile_cli *options,
         add(session, names, options->counters.at[i]);
 }
 
+bool rp_keeps_counters(const struct rp_profile_cli *options,
+                       const struct rp_profile_session *session)
+{
+    return !options->roofline && !options->deep_analysis && rp_device_counts(session);
+}
+
+/* Lists what the rooflines need and costs little: the counters of caches follow from detailed
+ * timing, and with counts timing take far longer than the program. */
+static void list_kept(const struct rp_profile_cli *options,
+                      const struct rp_profile_session *session, struct rp_buf *names)
+{
+    enum { MOST_NEEDS = 128 };
+    struct rp_roofline_need needs[MOST_NEEDS];
+    const size_t count = rp_roofline_needs(rp_software_gpu(&session->run).name, needs, MOST_NEEDS);
+    const bool detailed = rp_timing_in_force(&session->run) == RP_TIMING_DETAILED;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_device_counter_row *row = rp_device_counter_find(needs[i].name);
+
+        if (row && (detailed || row->kind != RP_COUNTER_CACHES))
+            add(session, names, needs[i].name);
+    }
+    if (names->len && !options->counters.count)
+        rp_buf_printf(names, ",%d", RP_MOST_KEPT_LAUNCHES);
+}
+
 char *rp_asked_device_counters(const struct rp_profile_cli *options,
                                const struct rp_profile_session *session)
 {
     struct rp_buf names = {0};
 
     list_asked(options, session, &names);
+    if (rp_keeps_counters(options, session))
+        list_kept(options, session, &names);
     return names.len ? rp_buf_steal(&names) : NULL;
 }
 
@@ -311,6 +339,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         .db_prefix = step->prefix,
         .stdout_fd = step->stdout_fd,
         .timeout_ns = (int64_t)(options->timeout_s * 1e9),
+        .kept = step->kept,
     };
     int rc = rp_mkdirs(dir, err);
 

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "run/record_to_db.h"
 #include "run/result_folder.h"
 #include "run/run_program.h"
 #include "run/standard_input.h"
@@ -49,6 +50,9 @@ struct rp_profile_session {
     char **warnings;   /**< of the tracer, shown once */
     size_t warning_count;
 
+    /** What the software device has counted although nobody has asked for it. */
+    struct rp_kept_counters kept;
+
     /* --roofline, --focus-critical and --deep-analysis add these. */
     struct rp_counters *counters; /**< of all passes; NULL: none */
     struct rp_roofline roofline;
@@ -66,12 +70,13 @@ struct rp_profile_session {
 bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct rp_run *run);
 
 struct rp_profile_step {
-    const char *folder;          /**< below that of the result; NULL: that one */
-    const char *prefix;          /**< of its databases */
-    const char *what;            /**< for who watches: "run 2 of 3" */
-    double left_s;               /**< until the last such run has ended; 0: not known */
-    const char *device_counters; /**< of the software device, with commas; NULL: none */
-    const char *const *counters; /**< a pass of the tracer, ended by NULL; NULL: none */
+    const char *folder;            /**< below that of the result; NULL: that one */
+    const char *prefix;            /**< of its databases */
+    const char *what;              /**< for who watches: "run 2 of 3" */
+    double left_s;                 /**< until the last such run has ended; 0: not known */
+    const char *device_counters;   /**< of the software device, with commas; NULL: none */
+    struct rp_kept_counters *kept; /**< takes the counters that were not asked for; NULL: none */
+    const char *const *counters;   /**< a pass of the tracer, ended by NULL; NULL: none */
     const struct rp_thread_trace_options *threads; /**< NULL: no thread trace */
     bool call_sites;                               /**< HIP calls with their lines */
     bool shows_log;                                /**< with --debug, if the tracer does not */
@@ -97,7 +102,8 @@ int rp_profile_session_failed(const struct rp_profile_cli *options,
 int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err);
 void rp_profile_close_stores(struct rp_store **stores, size_t count);
 
-/** Makes further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc. */
+/** Makes further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc, and
+ * without them the same files as far as that needs no further run. */
 int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_session *session,
                         struct rp_err *err);
 
@@ -114,8 +120,14 @@ int rp_list_device_counters(void);
 int rp_check_device_counters(const struct rp_profile_cli *options,
                              const struct rp_profile_session *session, struct rp_err *err);
 
-/** Lists what --pmc and the rooflines need of the software device, with commas. NULL means nothing.
- */
+/** Counters that nobody has asked for are taken of so many launches at most. */
+enum { RP_MOST_KEPT_LAUNCHES = 50000 };
+
+/** Says whether counters of the rooflines are taken that nobody has asked for. */
+bool rp_keeps_counters(const struct rp_profile_cli *options,
+                       const struct rp_profile_session *session);
+
+/** Lists what the base run on the software device counts, with commas. NULL means nothing. */
 char *rp_asked_device_counters(const struct rp_profile_cli *options,
                                const struct rp_profile_session *session);
 

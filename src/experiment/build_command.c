@@ -297,6 +297,18 @@ const char *rp_compile_command_origin(const struct rp_compile_command *command)
     return command->program.count ? "--build" : command->origin;
 }
 
+static bool contains(const struct rp_words *words, const char *part)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (strstr(words->list[i], part))
+            return true;
+    return false;
+}
+
+#define GUESS_FAILED(options)                                                                      \
+    "; hipcc " options " was tried: say with --build how the program is built, or with --flags "   \
+    "'-I inc -DX' which options it needs"
+
 const char *rp_compile_command_hint(const struct rp_compile_command *command)
 {
     if (!command->guessed)
@@ -306,9 +318,8 @@ const char *rp_compile_command_hint(const struct rp_compile_command *command)
     return command->program.count ? "; which flags --build compiles with is not known (hipcc -O3 "
                                     "was tried): give them "
                                     "with --flags '-I inc -DX', or --compile-commands FILE"
-                                  : "; hipcc -O3 was tried: say with --build how the program is "
-                                    "built, or with --flags "
-                                    "'-I inc -DX' which options it needs";
+           : contains(&command->compiler, "-g") ? GUESS_FAILED("-g -O3")
+                                                : GUESS_FAILED("-O3");
 }
 
 /** Says whether a library that is loaded is between the source and the program. */
@@ -420,15 +431,12 @@ static int words_of(const json_t *entry, struct rp_words *ret, struct rp_err *er
     return 0;
 }
 
-/** @return 1 when the file lists the source, 0 when not */
-static int find_in(const char *path, const char *source, struct rp_database_entry *ret,
-                   struct rp_words *ret_words, struct rp_err *err)
+/** Reads the list of a compile_commands.json, which the caller releases. */
+static int read_list(const char *path, json_t **ret, struct rp_err *err)
 {
     json_error_t why;
     FILE *stream = fopen(path, "rb");
     rp_cleanup(rp_cleanup_json_decref) json_t *list = stream ? json_loadf(stream, 0, &why) : NULL;
-    const json_t *entry;
-    size_t i;
 
     if (!stream)
         return rp_fail_errno(err, RP_BAD_INPUT, errno, "%s", path);
@@ -437,6 +445,44 @@ static int find_in(const char *path, const char *source, struct rp_database_entr
         return rp_fail(err, RP_BAD_INPUT, "%s: no JSON: line %d: %s", path, why.line, why.text);
     if (!json_is_array(list))
         return rp_fail(err, RP_BAD_INPUT, "%s is no compile_commands.json: it has no list", path);
+    *ret = rp_steal(list);
+    return 0;
+}
+
+int rp_compile_database_sources(const char *path, struct rp_words *ret, struct rp_err *err)
+{
+    rp_cleanup(rp_cleanup_json_decref) json_t *list = NULL;
+    const json_t *entry;
+    size_t i;
+    int rc = read_list(path, &list, err);
+
+    if (rc < 0)
+        return rc;
+    json_array_foreach(list, i, entry)
+    {
+        const char *directory = text_of(entry, "directory"), *file = text_of(entry, "file");
+
+        if (directory && file) {
+            rp_autofree char *joined =
+                file[0] == '/' ? rp_strdup(file) : rp_path_join(directory, file);
+
+            rp_words_add(ret, joined);
+        }
+    }
+    return 0;
+}
+
+/** @return 1 when the file lists the source, 0 when not */
+static int find_in(const char *path, const char *source, struct rp_database_entry *ret,
+                   struct rp_words *ret_words, struct rp_err *err)
+{
+    rp_cleanup(rp_cleanup_json_decref) json_t *list = NULL;
+    const json_t *entry;
+    size_t i;
+    int rc = read_list(path, &list, err);
+
+    if (rc < 0)
+        return rc;
     json_array_foreach(list, i, entry)
     {
         const char *directory = text_of(entry, "directory"), *file = text_of(entry, "file");
@@ -513,14 +559,6 @@ static bool is_hip(const char *path)
     return has_extension(path, list, sizeof list / sizeof *list);
 }
 
-static bool contains(const struct rp_words *words, const char *part)
-{
-    for (size_t i = 0; i < words->count; i++)
-        if (strstr(words->list[i], part))
-            return true;
-    return false;
-}
-
 static bool has_source(const struct rp_compile_command *command)
 {
     for (size_t i = 0; i < command->compiler.count; i++)
@@ -530,8 +568,10 @@ static bool has_source(const struct rp_compile_command *command)
 }
 
 /** Reads what people type for a single file. */
-static int read_flags(struct rp_compile_command *command, const char *flags, struct rp_err *err)
+static int read_flags(struct rp_compile_command *command, const char *flags, bool has_lines,
+                      struct rp_err *err)
 {
+    const char *guess = has_lines ? "hipcc -g -O3" : "hipcc -O3";
     rp_autowords words = {0};
 
     if (flags && words_split(flags, RP_WORDS_PLAIN, &words, err) < 0)
@@ -551,12 +591,14 @@ static int read_flags(struct rp_compile_command *command, const char *flags, str
     rp_words_add(&command->compiler, "hipcc");
     for (size_t i = 0; i < words.count; i++)
         rp_words_add(&command->compiler, words.list[i]);
+    if (!flags && has_lines)
+        rp_words_add(&command->compiler, "-g");
     if (!flags)
         rp_words_add(&command->compiler, "-O3");
     rp_words_add(&command->compiler, compile_unit(command));
     command->guessed = !flags;
-    command->origin = rp_strdup(flags ? "hipcc with --flags"
-                                      : "hipcc -O3 (neither --build nor a compile_commands.json)");
+    command->origin = flags ? rp_strdup("hipcc with --flags")
+                            : rp_format("%s (neither --build nor a compile_commands.json)", guess);
     return 0;
 }
 
@@ -588,7 +630,7 @@ static int read_compiler(struct rp_compile_command *command, const struct rp_bui
 {
     int rc = choice->flags ? 0 : read_database(command, choice->compile_commands, err);
 
-    return rc < 0 ? rc : rc > 0 ? 0 : read_flags(command, choice->flags, err);
+    return rc < 0 ? rc : rc > 0 ? 0 : read_flags(command, choice->flags, choice->has_lines, err);
 }
 
 /** The source is a header, so this chooses among the files that --build names the one that includes

@@ -91,9 +91,14 @@ struct rp_build_choice {
      * and for its device code. */
     const char *compile_commands;
     const char *flags; /**< --flags: options of the compiler, instead of -O3; likewise */
+    bool has_lines;    /**< the program has line tables, so that it was compiled with -g */
     const char *unit;  /**< --unit: the file that is compiled and includes the source; NULL: the
                           source itself, or the one that --build names */
 };
+
+/** Lists the sources that a compile_commands.json names, absolute.
+ * @return 0; RP_BAD_INPUT */
+int rp_compile_database_sources(const char *path, struct rp_words *ret, struct rp_err *err);
 
 /** Says what a command makes. */
 enum rp_compile_what {

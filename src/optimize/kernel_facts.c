@@ -752,9 +752,12 @@ static void weigh(const struct rp_kernel_facts *kernel, double sum_ns, struct rp
     entry->bound = amdahl(entry, kernel);
 }
 
+/** A kernel that is named is tried whatever it weighs. */
+#define ALL_THE_SAME ": use --kernel NAME to try it all the same"
+
 static char *percent_text(const char *what, double part, double least)
 {
-    return rp_format("%s %.1f %%, less than %.0f %%", what, 100 * part, 100 * least);
+    return rp_format("%s %.1f %%, less than %.0f %%" ALL_THE_SAME, what, 100 * part, 100 * least);
 }
 
 /** Says why a kernel is not tried, if it is not. */
@@ -774,7 +777,7 @@ static void set_stop(const struct rp_kernel_facts *kernel, const struct rp_rank_
     else if (!entry->weight.known)
         why = "its part of the time is not known";
     else if (kernel->bottleneck && strcmp(kernel->bottleneck, "launch_host_bound") == 0)
-        why = "its launches take the time, not its code";
+        why = "its launches take the time, not its code" ALL_THE_SAME;
     if (why)
         entry->stop = rp_strdup(why);
     else if (entry->weight.value < limits->least_weight)

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "run/record_to_db.h"
 #include "trace/records.h"
 #include "trace/rocpd.h"
@@ -365,19 +366,23 @@ static int put_model_of_time(const struct rp_record_file *file, struct rp_store_
     return rc < 0 ? rc : rp_store_put_metadata(writer, RP_STORE_TIMING_VERSION_TAG, version, err);
 }
 
-/* This is a counter of an agent that has a row. */
+/* This is a counter of an agent. It has a row, or a name among the kept ones. */
 struct counter {
-    int64_t agent_id;
-    uint32_t name_id;
+    int64_t agent_id, row_id;
+    uint32_t name_id, kept;
 };
+
+enum { IN_DATABASE = UINT32_MAX };
 
 struct rp_dispatch_rows {
     const struct rp_record_file *file;
+    const struct rp_record_to_db_options *opt;
     struct rp_store_writer *writer;
     const struct rp_record **records; /**< of counters and simulations, by dispatch */
     size_t record_count;
-    struct counter *counters; /**< row n has id n + 1 */
+    struct counter *counters;
     size_t counter_count;
+    int64_t last_row_id;
 };
 
 static uint64_t dispatch_id_of(const struct rp_record *record)
@@ -396,14 +401,15 @@ static int by_dispatch(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-int rp_dispatch_rows_open(const struct rp_record_file *file, struct rp_store_writer *writer,
+int rp_dispatch_rows_open(const struct rp_record_file *file,
+                          const struct rp_record_to_db_options *opt, struct rp_store_writer *writer,
                           struct rp_dispatch_rows **ret, struct rp_err *err)
 {
     size_t count;
     const struct rp_record *records = rp_record_file_records(file, &count);
     struct rp_dispatch_rows *rows = rp_new(struct rp_dispatch_rows);
 
-    *rows = (struct rp_dispatch_rows){.file = file, .writer = writer};
+    *rows = (struct rp_dispatch_rows){.file = file, .opt = opt, .writer = writer};
     for (size_t i = 0; i < count; i++)
         rows->record_count +=
             records[i].kind == RP_REC_COUNTERS || records[i].kind == RP_REC_SIMULATION;
@@ -426,13 +432,51 @@ void rp_dispatch_rows_close(struct rp_dispatch_rows *rows)
     free(rows);
 }
 
+void rp_kept_counters_free(struct rp_kept_counters *kept)
+{
+    for (size_t i = 0; i < kept->names.count; i++)
+        free(kept->names.items[i]);
+    rp_vec_free(&kept->names);
+    rp_vec_free(&kept->values);
+}
+
+static bool is_written(const struct rp_kept_counters *kept, const char *name)
+{
+    for (size_t i = 0; kept && i < kept->written_count; i++)
+        if (strcmp(kept->written[i], name) == 0)
+            return true;
+    return !kept;
+}
+
+/* Finds the number of a kept counter, which other agents and databases have, too. */
+static int kept_name(struct rp_kept_counters *kept, const char *name, uint32_t *ret,
+                     struct rp_err *err)
+{
+    size_t at = 0;
+    char *copy;
+
+    while (at < kept->names.count && strcmp(kept->names.items[at], name) != 0)
+        at++;
+    *ret = (uint32_t)at;
+    if (at < kept->names.count)
+        return 0;
+    copy = strdup(name);
+    if (!copy || rp_vec_push(&kept->names, copy) < 0) {
+        free(copy);
+        return rp_out_of_memory(err);
+    }
+    return 0;
+}
+
 static int new_counter(struct rp_dispatch_rows *rows, uint32_t name_id, int64_t agent_id,
                        struct rp_err *err)
 {
     const char *name = rp_record_file_string(rows->file, name_id);
     const struct rp_device_counter_row *known = rp_device_counter_find(name);
+    struct counter counter = {.agent_id = agent_id, .name_id = name_id, .kept = IN_DATABASE};
+    const bool written = is_written(rows->opt->kept, name);
     struct rp_row_counter_info row = {
-        .id = (int64_t)rows->counter_count + 1,
+        .id = rows->last_row_id + 1,
         .agent_id = agent_id,
         .name = name,
         .block = known ? known->block : NULL,
@@ -441,14 +485,25 @@ static int new_counter(struct rp_dispatch_rows *rows, uint32_t name_id, int64_t 
 
     rows->counters =
         rp_realloc_array(rows->counters, rows->counter_count + 1, sizeof *rows->counters);
-    rows->counters[rows->counter_count++] =
-        (struct counter){.agent_id = agent_id, .name_id = name_id};
-    return rp_store_put_counter(rows->writer, &row, err);
+    if (written)
+        counter.row_id = ++rows->last_row_id;
+    rows->counters[rows->counter_count++] = counter;
+    return written ? rp_store_put_counter(rows->writer, &row, err)
+                   : kept_name(rows->opt->kept, name, &rows->counters[rows->counter_count - 1].kept,
+                               err);
 }
 
-static int put_value(struct rp_dispatch_rows *rows, uint32_t name_id, int64_t agent_id,
-                     double value, struct rp_err *err)
+static int keep(struct rp_dispatch_rows *rows, const struct rp_kept_value *value,
+                struct rp_err *err)
 {
+    return rp_vec_push(&rows->opt->kept->values, *value) < 0 ? rp_out_of_memory(err) : 0;
+}
+
+/** @param row_id of the dispatch */
+static int put_value(struct rp_dispatch_rows *rows, uint32_t name_id, int64_t agent_id,
+                     int64_t row_id, double value, struct rp_err *err)
+{
+    const struct counter *c;
     size_t at = 0;
     int rc = 0;
 
@@ -457,7 +512,14 @@ static int put_value(struct rp_dispatch_rows *rows, uint32_t name_id, int64_t ag
         at++;
     if (at == rows->counter_count)
         rc = new_counter(rows, name_id, agent_id, err);
-    return rc < 0 ? rc : rp_store_put_counter_value(rows->writer, (int64_t)at + 1, value, err);
+    c = &rows->counters[at];
+    if (rc < 0 || c->kept == IN_DATABASE)
+        return rc < 0 ? rc : rp_store_put_counter_value(rows->writer, c->row_id, value, err);
+    return keep(
+        rows,
+        &(struct rp_kept_value){
+            .database = rows->opt->database, .name = c->kept, .dispatch = row_id, .value = value},
+        err);
 }
 
 static int64_t whole_ns(double ns)
@@ -515,7 +577,7 @@ int rp_dispatch_rows_put(struct rp_dispatch_rows *rows, uint64_t dispatch_id, in
             continue;
         }
         for (uint32_t j = 0; j < counted->count && rc == 0; j++)
-            rc = put_value(rows, counted->name_id[j], agent_id, counted->value[j], err);
+            rc = put_value(rows, counted->name_id[j], agent_id, row_id, counted->value[j], err);
     }
     return rc;
 }

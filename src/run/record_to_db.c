@@ -756,7 +756,7 @@ static int convert(struct conversion *c, const char *db_path, struct rp_err *err
     if (status < 0)
         return status;
     writer = c->writer;
-    status = rp_dispatch_rows_open(c->file, writer, &c->dispatch_rows, err);
+    status = rp_dispatch_rows_open(c->file, c->opt, writer, &c->dispatch_rows, err);
     if (status == 0)
         status = rp_failed_launches_put(c->file, c->opt->demangler, writer, err);
     if (status == 0)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "trace/records.h"
 
 struct rp_call_sites;
@@ -18,6 +19,27 @@ struct rp_hip_calls;
 struct rp_record_file;
 struct rp_store_writer;
 struct utsname;
+
+/** Counters of a run that do not go into its databases, in the order of these and of their
+ * dispatches. Release it with rp_kept_counters_free. */
+struct rp_kept_counters {
+    char *const *written; /**< counters that go into the databases all the same */
+    size_t written_count;
+    struct {
+        RP_VEC(struct rp_kept_value {
+            uint32_t database; /**< number of the run's database, from 0 on */
+            uint32_t name;     /**< index into names */
+            int64_t dispatch;  /**< id of its row */
+            double value;
+        });
+    } values;
+    struct {
+        RP_VEC(char *);
+    } names;
+};
+
+/** Accepts zeros. */
+void rp_kept_counters_free(struct rp_kept_counters *kept);
 
 /** The record file does not know these. Initialise it with zeros; every member may stay 0 or NULL.
  */
@@ -29,7 +51,9 @@ struct rp_record_to_db_options {
     const char *machine_id;
     const char *run;        /**< what all processes of the run have in common; NULL: there is one */
     const char *symbolizer; /**< llvm-symbolizer, for places of HIP calls; NULL: no lines */
-    const char *process_extdata; /**< JSON object for info_process, NULL = "{}" */
+    struct rp_kept_counters *kept; /**< takes the counters; NULL: the database has them */
+    uint32_t database;             /**< which one of the run it is, for these */
+    const char *process_extdata;   /**< JSON object for info_process, NULL = "{}" */
     /** These are parts of the UUIDv7 that names the tables. If all are 0, it is derived from the
      * record file, so that the same file gives the same database. */
     uint64_t guid_time_ms;
@@ -110,7 +134,8 @@ struct rp_dispatch_rows;
 
 /** Writes which model of time it was, if the trace says so. Both must outlive the rows, which have
  * to be closed also after a failure. */
-int rp_dispatch_rows_open(const struct rp_record_file *file, struct rp_store_writer *writer,
+int rp_dispatch_rows_open(const struct rp_record_file *file,
+                          const struct rp_record_to_db_options *opt, struct rp_store_writer *writer,
                           struct rp_dispatch_rows **ret, struct rp_err *err);
 
 /** Writes the counters of a dispatch and the source of its time, right behind its own row, which

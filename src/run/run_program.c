@@ -301,6 +301,8 @@ static int convert(const struct rp_run_request *request, const struct record_fil
                                                   .hostname = host.nodename,
                                                   .host = &host,
                                                   .run = run_id,
+                                                  .kept = request->kept,
+                                                  .database = (uint32_t)i,
                                                   .symbolizer = symbolizer};
         char *path = rp_run_db_path(request, i + 1);
 

@@ -17,6 +17,7 @@
 #include "trace/code_object.h"
 
 struct rp_err;
+struct rp_kept_counters;
 struct rp_thread_trace_options;
 
 /* How a program runs: on which device, with which model of time, and what the injected libraries
@@ -193,6 +194,7 @@ struct rp_run_request {
     int stderr_fd;           /**< the same, and for its tracer; 0 = inherit */
     int64_t timeout_ns;      /**< 0 = none */
     const struct rp_proc_limits *limits; /**< of the program; NULL: none */
+    struct rp_kept_counters *kept; /**< takes counters of the built-in tracer; NULL: databases do */
 };
 
 /** Release it with rp_run_free. */

@@ -352,3 +352,65 @@ bool rp_has_source_lines(const char *path)
 
     return rp_code_file_open(path, &file) && rp_code_elf_has_section(&file, ".debug_line");
 }
+
+/* --- kernels of a program ------------------------------------------------------------------ */
+
+/* Takes the name of a kernel out of that of the function which launches it, which is the kernel's
+ * with a word in front: "_ZN2ns19__device_stub__axpyEPf", or without parameters of C++
+ * "__device_stub__axpy". */
+static char *kernel_of_stub(const char *symbol)
+{
+    static const char word[] = "__device_stub__";
+    const char *at = strstr(symbol, word), *digits = at;
+    size_t length = at ? strlen(at) : 0, said;
+
+    if (!at)
+        return NULL;
+    while (digits > symbol && isdigit((unsigned char)digits[-1]))
+        digits--;
+    said = digits < at ? strtoul(digits, NULL, 10) : length;
+    if (said > length || said < sizeof word)
+        return NULL;
+    return rp_strndup(at + sizeof word - 1, said - (sizeof word - 1));
+}
+
+static void add_symbol(struct rp_host_kernels *to, const Elf64_Sym *symbol, const char *name)
+{
+    char *kernel = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC ? kernel_of_stub(name) : NULL;
+
+    if (kernel) {
+        to->names = rp_realloc_array(to->names, to->count + 1, sizeof *to->names);
+        to->names[to->count++] = kernel;
+    } else if (ELF64_ST_TYPE(symbol->st_info) == STT_FILE && *name) {
+        to->files = rp_realloc_array(to->files, to->file_count + 1, sizeof *to->files);
+        to->files[to->file_count++] = rp_strdup(name);
+    }
+}
+
+void rp_host_kernels_read(const char *path, struct rp_host_kernels *ret)
+{
+    rp_cleanup(rp_code_file_close) struct rp_code_elf file = {0};
+    struct rp_code_symbols symbols;
+
+    *ret = (struct rp_host_kernels){0};
+    if (!rp_code_file_open(path, &file) || !rp_code_elf_all_symbols(&file, &symbols))
+        return;
+    for (size_t i = 0; i < symbols.count; i++) {
+        Elf64_Sym symbol;
+        const char *name = rp_code_symbol(&symbols, i, &symbol);
+
+        if (name)
+            add_symbol(ret, &symbol, name);
+    }
+}
+
+void rp_host_kernels_free(struct rp_host_kernels *kernels)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        free(kernels->names[i]);
+    for (size_t i = 0; i < kernels->file_count; i++)
+        free(kernels->files[i]);
+    free(kernels->names);
+    free(kernels->files);
+    *kernels = (struct rp_host_kernels){0};
+}

@@ -78,6 +78,20 @@ int rp_source_variables(const char *symbolizer, const char *elf, uint64_t addres
 /** Accepts zeros. */
 void rp_source_variables_free(struct rp_source_variables *variables);
 
+/** This is what the symbols of a program say of the kernels that it can launch. */
+struct rp_host_kernels {
+    char **names; /**< without namespaces and parameters: "sgemm" */
+    size_t count;
+    char **files; /**< names of the sources that it was compiled of, without folders */
+    size_t file_count;
+};
+
+/** Reads them. A program that is stripped has none.
+ * @param ret free it with rp_host_kernels_free */
+void rp_host_kernels_read(const char *elf, struct rp_host_kernels *ret);
+/** Accepts zeros. */
+void rp_host_kernels_free(struct rp_host_kernels *kernels);
+
 /** Says whether an ELF file has line numbers; without them nobody needs to start llvm-symbolizer.
  */
 bool rp_has_source_lines(const char *elf);

@@ -339,8 +339,7 @@ bool rp_code_elf_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *
     return symbols_of_section(elf, SHT_DYNSYM, ret) || symbols_of_dynamic(elf, ret);
 }
 
-/** Reads all symbols, local ones included. @return false: they are stripped, or damaged */
-static bool code_elf_all_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret)
+bool rp_code_elf_all_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret)
 {
     return symbols_of_section(elf, SHT_SYMTAB, ret);
 }
@@ -350,7 +349,7 @@ bool rp_code_elf_find(const struct rp_code_elf *elf, const char *name, Elf64_Sym
     struct rp_code_symbols symbols;
 
     return (rp_code_elf_symbols(elf, &symbols) && rp_code_symbol_find(&symbols, name, ret)) ||
-           (code_elf_all_symbols(elf, &symbols) && rp_code_symbol_find(&symbols, name, ret));
+           (rp_code_elf_all_symbols(elf, &symbols) && rp_code_symbol_find(&symbols, name, ret));
 }
 
 bool rp_code_symbol_find(const struct rp_code_symbols *symbols, const char *name, Elf64_Sym *ret)
@@ -486,7 +485,7 @@ int rp_code_functions_read(const struct rp_code_elf *elf, struct rp_code_functio
     struct rp_code_functions functions = {0};
 
     rp_code_elf_symbols(elf, &dynamic);
-    code_elf_all_symbols(elf, &all);
+    rp_code_elf_all_symbols(elf, &all);
     functions.at = calloc(all.count + dynamic.count + 1, sizeof *functions.at);
     if (!functions.at)
         return -1;

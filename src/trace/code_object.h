@@ -113,6 +113,9 @@ void rp_code_elf_notes(const struct rp_code_elf *elf, rp_code_note_fn *take, voi
  */
 bool rp_code_elf_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret);
 
+/** Reads all symbols, local ones included. @return false: they are stripped, or damaged */
+bool rp_code_elf_all_symbols(const struct rp_code_elf *elf, struct rp_code_symbols *ret);
+
 /** Looks for a symbol among the dynamic ones, then among all: a descriptor may be local. */
 bool rp_code_elf_find(const struct rp_code_elf *elf, const char *name, Elf64_Sym *ret);
 

@@ -556,7 +556,8 @@ static inline const char *rp_timing_model_today(const char *model)
 /** This function returns the table, or NULL while the device is switched off. */
 #define RP_DEVICE_TABLE_SYMBOL "rocm_perf_device_table"
 
-/** The variable has names of hardware counters to collect, separated by commas. */
+/** The variable has names of hardware counters to collect, separated by commas. A number among them
+ * says of how many dispatches at most. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
 enum { RP_DEVICE_TABLE_VERSION = 11 };

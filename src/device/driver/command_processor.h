@@ -59,6 +59,7 @@ enum {
 struct rp_counter_results {
     uint32_t count; /**< 0 = nothing is counted */
     bool memory;    /**< some need to know what is accessed, or a replay */
+    uint64_t left;  /**< dispatches that are still counted; under the lock */
     char *names;    /**< of the environment: what name[] points into */
     const char *name[RP_COUNTER_RESULTS_NAMES];
     uint16_t value[RP_COUNTER_RESULTS_NAMES]; /**< enum rp_device_counter */

@@ -46,11 +46,17 @@ void rp_counter_results_init(struct rp_counter_results *counted, const char *nam
 {
     char *state = NULL;
 
-    *counted = (struct rp_counter_results){.names = names && *names ? strdup(names) : NULL};
+    *counted = (struct rp_counter_results){.names = names && *names ? strdup(names) : NULL,
+                                           .left = UINT64_MAX};
     pthread_mutex_init(&counted->lock, NULL);
     for (char *name = counted->names ? strtok_r(counted->names, ",", &state) : NULL; name;
          name = strtok_r(NULL, ",", &state)) {
         const struct rp_device_counter_row *row = rp_device_counter_find(name);
+        char *end;
+        const uint64_t most = strtoull(name, &end, 10);
+
+        if (!*end)
+            counted->left = most;
         if (!row || row->value < 0 || is_known(counted, name) ||
             counted->count == RP_COUNTER_RESULTS_NAMES)
             continue;
@@ -113,14 +119,25 @@ static bool is_known_of(enum rp_device_counter_kind kind, enum rp_counting known
            (known == RP_COUNT_INSTRUCTIONS && kind != RP_COUNTER_CACHES);
 }
 
+static bool is_counted(struct rp_counter_results *counted)
+{
+    bool is;
+
+    pthread_mutex_lock(&counted->lock);
+    is = counted->count && counted->left;
+    counted->left -= is;
+    pthread_mutex_unlock(&counted->lock);
+    return is;
+}
+
 /* Notes the values, with NAN for what is not known of this dispatch. */
-static void note_values(const struct rp_counter_results *counted, const struct rp_arch *arch,
+static void note_values(struct rp_counter_results *counted, const struct rp_arch *arch,
                         const struct rp_dispatch *dispatch, uint64_t ticks, bool replayed,
                         double *ret)
 {
     uint64_t values[RP_DEVICE_COUNTERS];
     const enum rp_counting known =
-        counted->count ? rp_dispatch_count(dispatch, values) : RP_COUNT_NOTHING;
+        is_counted(counted) ? rp_dispatch_count(dispatch, values) : RP_COUNT_NOTHING;
 
     if (known != RP_COUNT_NOTHING)
         count_time(arch, ticks, values);

@@ -35,6 +35,10 @@ assert {"vgpr_per_thread", "lds_bytes"} <= set(found["resources"])
 assert {"theoretical", "threads_per_block", "wave_size"} <= set(found["occupancy"])
 assert found["provenance"]["command"] == ["./kernel_binary"], found["provenance"]
 PYTHON
+# The README of the documents: four files from every profile. The rooflines are those of --roofline, to the byte.
+for file in profile roofline dag analysis; do valid $file .rocpd_profile/$file.json; done
+cp .rocpd_profile/roofline.json plain.json
+[ "$(sqlite3 .rocpd_profile/trace_results.db 'select count(*) from counters_collection')" = 0 ] || fail 'counters in the trace'
 expect 0 rocm-perf profile ./kernel_binary --quiet
 [[ $(cat out) =~ ^[0-9]+\.[0-9]+$ ]] || fail 'not only a number'
 expect 0 rocm-perf profile ./kernel_binary --debug
@@ -44,6 +48,15 @@ says out 'wall clock'
 expect 0 rocm-perf profile ./kernel_binary --roofline
 for word in FLOP/byte FLOP/s B/s; do says out "$word"; done
 cp .rocpd_profile/roofline.json full.json
+cmp plain.json full.json || fail 'the rooflines depend on who asked for them'
+[ "$(json roofline .rocpd_profile/profile.json)" != null ] || fail 'no roofline in profile.json'
+expect 0 rocm-perf profile --runs 1 --timing counts ./kernel_binary
+valid roofline .rocpd_profile/roofline.json
+[ "$(json kernels.0.flops .rocpd_profile/roofline.json)" = "$(json kernels.0.flops full.json)" ] || fail 'FLOPs of counts timing'
+[ "$(json kernels.0.hbm_read_bytes .rocpd_profile/roofline.json)" = null ] || fail 'bytes of counts timing'
+expect 0 rocm-perf profile --runs 1 --pmc SQ_WAVES ./kernel_binary
+cmp .rocpd_profile/roofline.json full.json >/dev/null || [ "$(json kernels.0.bound .rocpd_profile/roofline.json)" = hbm ] || fail 'no roofline beside --pmc'
+[ "$(json kernels.0.counters .rocpd_profile/profile.json)" = '{"SQ_WAVES": 15628.0}' ] || fail '--pmc has others, too'
 expect 0 rocm-perf profile ./kernel_binary --roofline --memory-bandwidth-gbps 100
 [ "$(json kernels.0.ceilings.hbm_gbps .rocpd_profile/roofline.json)" = 100 ] || fail 'not the bandwidth that was given'
 [ "$(json kernels.0.ceilings.hbm_gbps full.json)" = 5324.8 ] || fail 'not the bandwidth of an MI300X'
@@ -75,3 +88,36 @@ expect 0 rocm-perf profile ./kernel_binary
 expect 0 rocm-perf history add --db h.db --commit other .rocpd_profile
 expect 0 rocm-perf history list --db h.db
 [ "$(awk '{ print $NF }' out | sort -u)" = ./kernel_binary ] || fail 'another series with options behind the program'
+
+# optimize finds the source: by the symbols, by line tables from elsewhere, by compile_commands.json.
+mkdir -p home/src elsewhere
+cp "$SOURCE/tests/e2e/programs/unroll/latency.hip" home/src/your_app.cu
+cp "$SOURCE/examples/check.h" home/src
+(cd home/src && rocm-perf hipcc -x hip -O3 your_app.cu -o your_app && rocm-perf hipcc -x hip -g -O3 your_app.cu -o lines)
+cd home/src
+for name in rocm-perf rocm-perf-lab; do
+    expect 1 $name optimize ./your_app --dry-run --max-iters 1 --max-rounds 1
+    says err "--source $PWD/your_app.cu, as the symbols of $PWD/your_app says"
+    says out 'unroll the loop'
+    rm -rf optimize_result
+done
+cd ../../elsewhere
+mv ../home/src/lines ../home/src/your_app .
+expect 1 rocm-perf optimize ./lines --dry-run --max-iters 1 --max-rounds 1
+says err "--source $SCRATCH/home/src/your_app.cu, as the line tables of $PWD/lines says"
+says err 'hipcc -g -O3'
+says out 'unroll the loop'
+expect 2 rocm-perf optimize ./your_app
+for word in 'compile with -g' 'compile_commands.json in the folders above it (none)' 'beside it and in the current folder'; do
+    says err "$word"
+done
+echo '[{"directory": "../home/src", "file": "your_app.cu", "command": "hipcc -x hip -O3 -c your_app.cu"}]' |
+    sed "s,\.\./home,$SCRATCH/home," >compile_commands.json
+expect 1 rocm-perf optimize ./your_app --flags '-x hip -O3' -o by_commands --dry-run --max-iters 1 --max-rounds 1
+says err "--source $SCRATCH/home/src/your_app.cu, as $PWD/compile_commands.json says"
+sed 's/gather/scatter/g' ../home/src/your_app.cu >../home/src/other.cu
+cat ../home/src/your_app.cu >>../home/src/other.cu
+sed -i "s,^\[\(.*\)\]$,[\1\, {\"directory\": \"$SCRATCH/home/src\"\, \"file\": \"other.cu\"\, \"command\": \"true\"}]," compile_commands.json
+expect 2 rocm-perf optimize ./your_app -o several
+says err "2 files have kernels of $PWD/your_app, as $PWD/compile_commands.json says"
+cd ..

@@ -15,8 +15,13 @@ expect 0 rocm-perf profile --device software --runs 1 --focus-critical ./job.sh
 says out "$reason"
 says out vector_add
 [ -f .rocpd_profile/profile.json ] && [ -f .rocpd_profile/trace_2_results.db ] || fail 'no profile'
-[ ! -e .rocpd_profile/dag.json ] && [ ! -e .rocpd_profile/analysis.json ] ||
-    fail 'parts of the result before beside the new one'
+[ ! -e .rocpd_profile/dag.json ] || fail 'the graph of the result before beside the new one'
+[ "$(json kernels.1.calls .rocpd_profile/analysis.json)" = 2 ] || fail 'the analysis of the result before beside the new one'
+
+# Nothing is said where nobody has asked for a graph.
+expect 0 rocm-perf profile --device software --runs 1 ./job.sh
+! grep -q graph out err || fail 'a graph that nobody has asked for'
+[ ! -e .rocpd_profile/dag.json ] && [ -f .rocpd_profile/roofline.json ] || fail 'parts of two processes'
 
 expect 0 rocm-perf profile --device software --runs 1 --deep-analysis ./job.sh
 says out "$reason"

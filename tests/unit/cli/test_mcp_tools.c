@@ -87,7 +87,7 @@ static void what_is_refused(void **state)
         {"profile", "{\"program\":\"p\",\"timeout_s\":1000001}",
          "argument timeout_s: use 0.001 to 1000000"},
         {"autotune", "{\"max_fraction\":0}", "argument max_fraction: use above 0, at most 1"},
-        {"optimize", "{\"program\":\"p\"}", "argument source: is missing"},
+        {"optimize", "{\"source\":\"k.hip\"}", "argument program: is missing"},
         {"isolate", "{\"program\":\"p\"}", "argument kernel: is missing"},
         {"profile", "{\"program\":\"p\",\"runs\":1.5}", "argument runs: must be an integer"},
         {"profile", "{\"program\":\"p\",\"runs\":\"1\"}", "argument runs: must be an integer"},

@@ -153,7 +153,7 @@ static void values_as_they_are_written(void **state)
     assert_true(
         parse(RP_COMMAND_profile,
               "profile|--pmc=A, B|--pmc|C|-oout//|--run=7|--timeout|.5|--att-simd-select=0x3|"
-              "--deep-analysis|p|--json",
+              "--deep-analysis|p|--version",
               &test_line, &profile, &code));
     assert_int_equal(profile.counters.count, 3);
     assert_string_equal(profile.counters.at[1], "B");
@@ -162,7 +162,7 @@ static void values_as_they_are_written(void **state)
     assert_int_equal(profile.runs, 7);
     assert_true(profile.timeout_s == 0.5);
     assert_string_equal(profile.att_simd_select, "0x3");
-    assert_false(profile.json); /* the program's own word */
+    assert_false(profile.version); /* the program's own word */
     assert_int_equal(profile.args.operand_count, 2);
     rp_args_free(&profile);
     assert_true(parse(RP_COMMAND_compare, "compare|a|--gate=x|--margin=2.5|--gate|y|b", &test_line,

@@ -206,6 +206,29 @@ static void bounds_are_results(void **state)
     rp_counter_results_release(&counted);
 }
 
+/* A number among the names says how many dispatches are counted; the others are not known. */
+static void so_many_dispatches_are_counted(void **state)
+{
+    struct rp_counter_results counted;
+    struct rp_rec_simulation replay = {0};
+    const struct rp_arch *arch = rp_arch_find("gfx942");
+    const struct rp_launch launch = {0};
+    struct rp_dispatch *d = rp_dispatch_new(NULL, arch, &launch);
+    double value;
+
+    (void)state;
+    assert_non_null(d);
+    rp_counter_results_init(&counted, "SQ_WAVES,2");
+    assert_int_equal(counted.count, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        rp_counter_results_add(&counted, arch, d, 0x1000, 500, 600);
+        assert_true(rp_counter_results_take(&counted, 0x1000, 500, 600, &value, &replay));
+        assert_int_equal(isnan(value), i == 2);
+    }
+    rp_dispatch_free(d);
+    rp_counter_results_release(&counted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +239,7 @@ int main(void)
         cmocka_unit_test(damaged_images),
         cmocka_unit_test(long_names_are_cut),
         cmocka_unit_test(bounds_are_results),
+        cmocka_unit_test(so_many_dispatches_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
