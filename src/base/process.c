@@ -337,6 +337,33 @@ int rp_proc_stop_asked(void)
     return stop_asked;
 }
 
+void rp_proc_signal(int signo)
+{
+    const pid_t target = signal_target;
+
+    if (target)
+        kill(target, signo);
+}
+
+static uint32_t *volatile switched; /**< by on_switch, which has no other way to it */
+
+static void on_switch(int signo)
+{
+    uint32_t *paused = switched;
+
+    if (paused)
+        __atomic_store_n(paused, signo == SIGUSR2, __ATOMIC_RELEASE);
+}
+
+void rp_proc_switch_by_signals(uint32_t *paused)
+{
+    const struct sigaction on = {.sa_handler = on_switch, .sa_flags = SA_RESTART};
+
+    switched = paused;
+    sigaction(SIGUSR1, &on, NULL);
+    sigaction(SIGUSR2, &on, NULL);
+}
+
 int rp_proc_interrupting_signal(void)
 {
     return interrupted_by;

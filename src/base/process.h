@@ -106,6 +106,12 @@ void rp_proc_survive_signals(void);
 /** Returns the signal that has come since then, or 0. */
 int rp_proc_stop_asked(void);
 
+/** Sends a signal to the program that rp_proc_run waits for, if any. */
+void rp_proc_signal(int signo);
+
+/** From here on SIGUSR1 stores 0 there, and SIGUSR2 1; NULL: they are ignored. */
+void rp_proc_switch_by_signals(uint32_t *paused);
+
 /** Returns the signal that has come, or 0. */
 int rp_proc_interrupting_signal(void);
 /** @return 0, or RP_INTERRUPTED when such a signal has come */

@@ -90,6 +90,13 @@ static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_n
     return 0;
 }
 
+static uint64_t unrecorded_of(const struct rp_store *store)
+{
+    const char *count = rp_store_metadata(store, RP_STORE_UNRECORDED_TAG);
+
+    return count ? strtoull(count, NULL, 10) : 0;
+}
+
 /* Every run is looked at, because a loss in a repeat would show as an unstable runtime. */
 static int note_trace(struct rp_profile_session *session, struct rp_store *store,
                       struct rp_err *err)
@@ -107,6 +114,8 @@ static int note_trace(struct rp_profile_session *session, struct rp_store *store
                        "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
                        device, wanted);
     rp_losses_add(&session->losses, store);
+    if (session->run_count == 1)
+        session->unrecorded += unrecorded_of(store);
     return 0;
 }
 
@@ -143,6 +152,12 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
                        "no kernel of %s came to its end (%" PRIu64 " did not), so there is nothing "
                        "to profile; the device's message is above",
                        options->args.operands[0], lost);
+    if (session->unrecorded)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s launched %" PRIu64 " kernel%s, none of them while it was recorded: see "
+                       "--delay, --duration, --start-paused, --selected-regions, --roctx-range",
+                       options->args.operands[0], session->unrecorded,
+                       session->unrecorded == 1 ? "" : "s");
     if (session->losses.untraced_queues)
         return rp_fail(err, RP_ENVIRONMENT,
                        "%s launched its kernels on queues that the collector cannot "
@@ -314,6 +329,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
     rp_device_options_read(options->device, options->threads, options->gpus, options->timing,
                            &session->run);
     session->run.no_hip_calls = options->no_hip_calls;
+    session->run.selected_regions = options->selected_regions;
+    session->run.roctx_range = options->roctx_range;
     session->run.counters = "";
     session->kept.written = options->counters.at;
     session->kept.written_count = options->counters.count;
@@ -327,6 +344,11 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
     if (rc == 0 && !options->wallclock)
         rc = rp_tracer_choose(&session->env, session->run.device,
                               (enum rp_tracer_request)options->tracer, &session->tracer, err);
+    if (rc == 0 && session->tracer && session->tracer->check_window) {
+        const struct rp_recording_window window = rp_profile_window(options);
+
+        rc = session->tracer->check_window(&window, &session->run, err);
+    }
     if (rc == 0 && options->counters.count && rp_device_counts(session))
         rc = rp_check_device_counters(options, session, err);
     else if (rc == 0 && options->counters.count && !session->tracer->count)
@@ -535,6 +557,8 @@ static void fill_report(const struct rp_profile_cli *options,
                 .lost_records = session->losses.lost_records,
                 .lost_dispatches = session->losses.lost_dispatches,
                 .untraced_queues = session->losses.untraced_queues,
+                .unrecorded = session->unrecorded,
+                .window_over = base->window_over,
                 .counter_passes = session->counter_passes,
                 .exit_status = base->end.status + (base->end.signaled ? 128 : 0),
                 .interrupted = base->end.interrupted ? sigabbrev_np(base->end.interrupted) : NULL,
@@ -657,6 +681,12 @@ static bool do_without_program(const struct rp_profile_cli *options, int *ret_co
     return options->list_counters || options->version;
 }
 
+/* Parts of two runs that are cut out by the host's clock or by hand are not equal. */
+static bool is_part_of_a_run(const struct rp_profile_cli *options)
+{
+    return options->delay_s > 0 || options->duration_s > 0 || options->start_paused;
+}
+
 int rp_cmd_profile(int argc, char **argv)
 {
     rp_cleanup(rp_args_free) struct rp_profile_cli options;
@@ -671,6 +701,8 @@ int rp_cmd_profile(int argc, char **argv)
         do_without_program(&options, &code))
         return code;
     options.deep_analysis |= options.why;
+    if (is_part_of_a_run(&options) && !RP_IS_GIVEN(profile, &options, runs))
+        options.runs = 1;
     if (profile_session_run(&options, &session, &err) < 0)
         return rp_cli_error(&err);
     fill_report(&options, &session, &report);

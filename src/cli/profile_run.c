@@ -322,6 +322,13 @@ static int trace(const struct rp_profile_session *session, const struct rp_profi
                             : tracer->trace(request, ret, err);
 }
 
+struct rp_recording_window rp_profile_window(const struct rp_profile_cli *options)
+{
+    return (struct rp_recording_window){.delay_ns = (int64_t)(options->delay_s * 1e9),
+                                        .duration_ns = (int64_t)(options->duration_s * 1e9),
+                                        .start_paused = options->start_paused};
+}
+
 int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    const struct rp_profile_step *step, struct rp_run *ret, struct rp_err *err)
 {
@@ -335,6 +342,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         .traced = !options->wallclock,
         .log = options->debug,
         .survives_signals = true,
+        .window = rp_profile_window(options),
         .out_dir = dir,
         .db_prefix = step->prefix,
         .stdout_fd = step->stdout_fd,
@@ -402,7 +410,9 @@ void rp_profile_close_stores(struct rp_store **stores, size_t count)
 
 bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct rp_run *run)
 {
-    return run->end.signaled || (uint64_t)run->end.status != options->expected_status;
+    /* Who was asked to end may do so in its way. */
+    return !run->window_over &&
+           (run->end.signaled || (uint64_t)run->end.status != options->expected_status);
 }
 
 char *rp_profile_end_text(const struct rp_profile_cli *options,

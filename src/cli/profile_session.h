@@ -44,10 +44,11 @@ struct rp_profile_session {
     struct rp_run_differences differences;
     uint64_t *failed_launches;  /**< per run; NULL: wallclock */
     struct rp_profile *profile; /**< wallclock: no kernels, stability of the wall clock */
-    int interrupted;            /**< the signal that ended a run: no more are made; 0: none */
-    bool out_of_order; /**< that run was the base run, and its program did not end as it should */
-    bool leak_shown;   /**< of ROCr, with --debug */
-    char **warnings;   /**< of the tracer, shown once */
+    uint64_t unrecorded; /**< dispatches of the base run outside of the part that is recorded */
+    int interrupted;     /**< the signal that ended a run: no more are made; 0: none */
+    bool out_of_order;   /**< that run was the base run, and its program did not end as it should */
+    bool leak_shown;     /**< of ROCr, with --debug */
+    char **warnings;     /**< of the tracer, shown once */
     size_t warning_count;
 
     /** What the software device has counted although nobody has asked for it. */
@@ -68,6 +69,9 @@ struct rp_profile_session {
 
 /** Says whether the run was killed, or ended with another status than the expected one. */
 bool rp_profile_ended_badly(const struct rp_profile_cli *options, const struct rp_run *run);
+
+/** Says which part of each run is recorded. */
+struct rp_recording_window rp_profile_window(const struct rp_profile_cli *options);
 
 struct rp_profile_step {
     const char *folder;            /**< below that of the result; NULL: that one */

@@ -567,6 +567,7 @@ static void add_provenance(struct rp_json_writer *json, const struct rp_profile_
     rp_json_add_text(json, "tracer", from->tracer);
     rp_json_add_text(json, "tracer_version", from->tracer_version);
     add_count(json, "unknown_kernels", p->unknown_kernels);
+    add_count(json, "unrecorded_dispatches", from->unrecorded);
     add_count(json, "untraced_queues", from->untraced_queues);
     rp_json_add_object(json, "varies");
     rp_json_add_array(json, "pids");

@@ -203,6 +203,16 @@ static void put_runtime(const struct rp_page *page, const struct rp_profile *p, 
     put_class_total(page, p, true);
 }
 
+/* The numbers are of a part of the run. */
+static void put_recorded(const struct rp_page *page, const struct rp_profile_report *r)
+{
+    const unsigned long long not = r->provenance.unrecorded, recorded = r->profile->dispatches;
+
+    if (not )
+        rp_page_line(page, RP_INK_PLAIN, 0, "Recorded      %llu of %llu launches", recorded,
+                     recorded + not );
+}
+
 static void put_head(const struct rp_page *page, const struct rp_profile_report *r)
 {
     const struct rp_profile *p = r->profile;
@@ -214,6 +224,7 @@ static void put_head(const struct rp_page *page, const struct rp_profile_report 
                      "Wall clock    %s, whole process; no dispatch was traced",
                      r->runs ? time_of(page, r->runtime_ms[0] * 1e6).text : "?");
     } else {
+        put_recorded(page, r);
         put_runtime(page, p, r->device);
         put_simulated_timing(page, p);
         put_unmodelled(page, p);
@@ -498,7 +509,8 @@ static void put_warnings(const struct rp_page *page, const struct rp_profile_rep
         {from->lost_dispatches, "dispatches without an end, or without times"},
         {from->untraced_queues, "processes with a queue that could not be traced"},
         {mended, "GPUs whose tracer reports half of the VGPRs (fixed)"},
-        {(unsigned long long)from->exit_status, "exit status of the program"},
+        {from->window_over ? 0 : (unsigned long long)from->exit_status,
+         "exit status of the program"},
     };
 
     for (size_t i = 0; i < sizeof warnings / sizeof warnings[0]; i++) {

@@ -260,6 +260,8 @@ static int put_losses(struct conversion *c, struct rp_err *err)
     if (status == 0)
         status = put_count(c, "rocm_perf_untraced_queues",
                            (c->header->flags & RP_TRACE_UNTRACED_QUEUE) != 0, err);
+    if (status == 0)
+        status = put_count(c, RP_STORE_UNRECORDED_TAG, c->header->unrecorded, err);
     return status;
 }
 

@@ -395,13 +395,25 @@ static int add_libraries(const struct rp_environment *env, const struct rp_run_o
     add_said(to, "ROCM_PERF_HIP_CALLS", o->no_hip_calls ? "off" : NULL);
     add(to, RP_CALL_SITES_VARIABLE, o->call_sites ? "on" : NULL);
     add_said(to, RP_SNAPSHOT_SOCKET_VARIABLE, o->capture_socket);
+    add(to, RP_REGIONS_VARIABLE, o->selected_regions ? "on" : NULL);
+    add(to, RP_RANGE_VARIABLE, o->roctx_range);
+    if (!o->selected_regions && !o->roctx_range)
+        return 0;
+    /* Its functions stand in front of those of ROCTx. */
+    if (strpbrk(env->tool_library, " :"))
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "%s: LD_PRELOAD cannot hold a path with a space or a colon; move or install "
+                       "rocm-perf-lab to a folder without",
+                       env->tool_library);
+    add(to, "LD_PRELOAD", env->tool_library);
+    to->at[to->count - 1].separator = ":";
     return 0;
 }
 
 int rp_run_env_make(const struct rp_environment *env, const struct rp_run_options *options,
                     struct rp_run_env *ret, struct rp_err *err)
 {
-    enum { MOST_OWN = 16 };
+    enum { MOST_OWN = 24 };
     struct rp_run_env made = {0};
     struct changes to = {0};
     size_t more = 0;

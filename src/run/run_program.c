@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "run/device_thread_trace.h"
 #include "run/kernel_names.h"
@@ -355,9 +357,79 @@ static int collect_records(const struct rp_run_request *request, const char *rec
     return rc;
 }
 
+/* Switches recording off and on for all processes of the program, and ends it when that is over. */
+struct recording {
+    const struct rp_recording_window *window;
+    struct rp_recording_control *control; /**< NULL: nothing is traced */
+    bool delayed;                         /**< and the delay is over */
+    int64_t began_ns;                     /**< since the start of the program; 0: not yet */
+    struct rp_recording_end end;          /**< at_ns 0: it is not over yet */
+};
+
+static int open_recording(const struct rp_run_request *request, const char *record_dir,
+                          struct recording *ret, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(record_dir, RP_RECORDING_CONTROL_FILE);
+    rp_autoclose int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, RP_MODE_PRIVATE_FILE);
+    void *map = MAP_FAILED;
+
+    if (fd >= 0 && ftruncate(fd, sizeof *ret->control) == 0)
+        map = mmap(NULL, sizeof *ret->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot make %s", path);
+    ret->control = map;
+    ret->control->paused = request->window.delay_ns > 0 || request->window.start_paused;
+    rp_proc_switch_by_signals(&ret->control->paused);
+    return 0;
+}
+
+static void close_recording(struct recording *recording)
+{
+    if (!recording->control)
+        return;
+    rp_proc_switch_by_signals(NULL);
+    munmap(recording->control, sizeof *recording->control);
+}
+
+/* Until the first signal every process has noted that nothing of what it recorded is missing. */
+void rp_recording_end(void *context, int64_t elapsed_ns)
+{
+    static const struct {
+        int64_t after_ns;
+        int signo;
+    } steps[] = {{500000000, SIGINT}, {10500000000, SIGTERM}, {15500000000, SIGKILL}};
+    const size_t count = sizeof steps / sizeof *steps;
+    struct rp_recording_end *end = context;
+
+    if (end->asked < count && elapsed_ns - end->at_ns >= steps[end->asked].after_ns)
+        rp_proc_signal(steps[end->asked++].signo);
+}
+
+static void watch_recording(void *context, int64_t elapsed_ns)
+{
+    struct recording *r = context;
+    uint32_t *paused = &r->control->paused;
+
+    if (!r->delayed && r->window->delay_ns && elapsed_ns >= r->window->delay_ns) {
+        r->delayed = true;
+        __atomic_store_n(paused, 0, __ATOMIC_RELEASE);
+    }
+    if (!r->began_ns && !__atomic_load_n(paused, __ATOMIC_ACQUIRE))
+        r->began_ns = elapsed_ns;
+    if (!r->window->duration_ns || !r->began_ns)
+        return;
+    if (!r->end.at_ns && elapsed_ns - r->began_ns >= r->window->duration_ns)
+        r->end.at_ns = elapsed_ns;
+    if (!r->end.at_ns)
+        return;
+    __atomic_store_n(paused, 1, __ATOMIC_RELEASE);
+    rp_recording_end(&r->end, elapsed_ns);
+}
+
 static int run_process(const struct rp_run_request *request, const char *record_dir,
                        struct rp_run *run, struct rp_err *err)
 {
+    rp_cleanup(close_recording) struct recording recording = {.window = &request->window};
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
     /* The path is absolute, because the program may change its folder before it loads the
      * collector. */
@@ -380,7 +452,17 @@ static int run_process(const struct rp_run_request *request, const char *record_
     proc.path = plan.path;
     proc.argv = plan.argv;
     proc.env = plan.env.list;
-    return rp_proc_run(&proc, &run->end, err);
+    if (record_dir)
+        rc = open_recording(request, record_dir, &recording, err);
+    if (rc < 0)
+        return rc;
+    if (record_dir && (request->window.delay_ns || request->window.duration_ns)) {
+        proc.waiting = watch_recording;
+        proc.context = &recording;
+    }
+    rc = rp_proc_run(&proc, &run->end, err);
+    run->window_over = recording.end.asked > 0;
+    return rc;
 }
 
 int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err)

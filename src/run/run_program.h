@@ -52,6 +52,8 @@ struct rp_run_options {
     uint32_t threads, gpus;       /**< of the software device; 0: not said */
     bool no_hip_calls;            /**< calls of the program to HIP are not recorded */
     bool call_sites;              /**< calls of HIP are recorded with their lines, if anything is */
+    bool selected_regions;        /**< only between roctxProfilerResume and roctxProfilerPause */
+    const char *roctx_range;      /**< only within ROCTx ranges of this name; NULL: anywhere */
     bool target_said;             /**< the user knows already that the program has no code for it */
     const char *counters;         /**< of the software device, with commas; "": it counts none */
     const struct rp_thread_trace_options *thread_trace; /**< of the software device; NULL: none */
@@ -178,6 +180,13 @@ enum rp_offload_fit rp_program_fits_gpu(const char *path, const char *gfx, bool 
  * prints something else. */
 #define RP_WALLCLOCK_INSTEAD "; --no-rocprof times the whole process instead"
 
+/** Says when a run is recorded; all 0: from its start to its end. */
+struct rp_recording_window {
+    int64_t delay_ns;    /**< after the start of the program */
+    int64_t duration_ns; /**< then it is over, and the program is asked to end; 0: not limited */
+    bool start_paused;   /**< until SIGUSR1 comes; SIGUSR2 pauses it in any case */
+};
+
 /* One run of the program has a request and a result. It runs under the built-in collector, or
  * untraced for the wall clock; other tracers are below. */
 
@@ -186,7 +195,8 @@ struct rp_run_request {
     const struct rp_run_options *options; /**< resolved; who traces says where */
     char *const *argv;
     bool traced;
-    bool log;                /**< the collector writes tracer.log into out_dir */
+    bool log;                          /**< the collector writes tracer.log into out_dir */
+    struct rp_recording_window window; /**< the tracer's check_window has accepted it */
     bool survives_signals;   /**< a signal that asks to stop ends the program alone (ret->end) */
     const char *out_dir;     /**< where the databases go */
     const char *db_prefix;   /**< "trace": trace_results.db, trace_2_results.db, ... */
@@ -204,6 +214,7 @@ struct rp_run {
     size_t db_count;
     size_t threads_elsewhere; /**< thread traces of GPUs that options leave out */
     char *thread_trace;       /**< folder with decoded thread traces; NULL: none */
+    bool window_over;         /**< it was asked to end because recording was over */
     bool too_much;            /**< no result: the GPU cannot count all of it in one run */
     char **warnings;          /**< of the tracer, what the user must know */
     size_t warning_count;
@@ -217,6 +228,15 @@ struct rp_run {
  */
 int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
 void rp_run_free(struct rp_run *run);
+
+/** Asks the program to end when recording is over: as Ctrl-C would, then more clearly. */
+struct rp_recording_end {
+    int64_t at_ns; /**< since its start */
+    size_t asked;  /**< how often it was */
+};
+
+/** This is rp_proc.waiting with a struct rp_recording_end. */
+void rp_recording_end(void *context, int64_t elapsed_ns);
 
 enum rp_tracer_request {
     RP_TRACER_AUTO = 0,
@@ -234,6 +254,10 @@ struct rp_tracer {
     /** Runs the program once.
      * @return as rp_run_program */
     int (*trace)(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
+    /** Says whether it can record such a part of a run.
+     * @return 0; RP_USAGE with the option and the remedy. A NULL function stands for any part. */
+    int (*check_window)(const struct rp_recording_window *window,
+                        const struct rp_run_options *options, struct rp_err *err);
     /** Runs it with hardware counters: one pass, NULL-terminated. A tracer that
      * cannot do it has NULL. */
     int (*count)(const struct rp_run_request *request, const char *const *counters,

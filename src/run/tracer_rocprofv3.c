@@ -46,6 +46,8 @@ struct rp_rocprofv3_job {
     const struct rp_thread_trace_options *thread_trace;
     bool log; /**< many messages */
     bool no_hip_calls;
+    bool selected_regions;
+    struct rp_recording_window window;
 };
 
 struct list {
@@ -96,6 +98,41 @@ static void put_thread_trace(struct list *list, const struct rp_thread_trace_opt
         put(list, rp_strdup("--att-serialize-all"));
 }
 
+/* It knows no period without an end. */
+static void put_window(struct list *list, const struct rp_rocprofv3_job *job)
+{
+    enum { FOR_EVER_S = 10000000 };
+    const struct rp_recording_window *w = &job->window;
+
+    if (job->selected_regions)
+        put(list, rp_strdup("--selected-regions"));
+    if (!w->delay_ns && !w->duration_ns)
+        return;
+    put(list, rp_strdup("--collection-period"));
+    put(list, rp_format("%.6f:%.6f:1", (double)w->delay_ns / 1e9,
+                        w->duration_ns ? (double)w->duration_ns / 1e9 : FOR_EVER_S));
+}
+
+static int check_window(const struct rp_recording_window *window,
+                        const struct rp_run_options *options, struct rp_err *err)
+{
+    if (window->start_paused)
+        return rp_fail(err, RP_USAGE,
+                       "--start-paused: no signal switches recording of rocprofv3 on: use --tracer "
+                       "builtin, or --selected-regions with roctxProfilerResume in the program");
+    if (options->roctx_range)
+        return rp_fail(err, RP_USAGE,
+                       "--roctx-range: rocprofv3 does not choose by the name of a range: use "
+                       "--tracer builtin, or --selected-regions with roctxProfilerResume in the "
+                       "program");
+    if (options->selected_regions && (window->delay_ns || window->duration_ns))
+        return rp_fail(
+            err, RP_USAGE,
+            "--selected-regions with --delay or --duration: rocprofv3 takes one of them: "
+            "leave out the others, or use --tracer builtin");
+    return 0;
+}
+
 static void rocprofv3_args_free(char ***args);
 
 /**
@@ -119,6 +156,7 @@ static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3
     }
     if (job->log)
         put_value(&list, "log-level", "info");
+    put_window(&list, job);
     if (job->counters)
         put_counters(&list, job->counters);
     else if (job->thread_trace)
@@ -564,11 +602,16 @@ static void plan_env(const struct rp_launch_plan *plan, struct changes *ret)
 
 /* --- running ------------------------------------------------------------------------------- */
 
+enum { ROCPROFV3_START_NS = 1000000000 };
+
 /* @param ret_text the text on standard error */
 static int run_under_rocprofv3(const struct rp_run_request *request,
                                const struct rp_rocprofv3_job *job, struct rp_proc_end *ret,
-                               char **ret_text, struct rp_err *err)
+                               char **ret_text, bool *ret_over, struct rp_err *err)
 {
+    /* Its own clock begins some time after the program. */
+    struct rp_recording_end ending = {.at_ns = job->window.delay_ns + job->window.duration_ns +
+                                               ROCPROFV3_START_NS};
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
     rp_cleanup(rocprofv3_args_free) char **args = NULL;
     rp_cleanup(free_changes) struct changes changes = {0};
@@ -591,7 +634,12 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
     proc.argv = args = rp_rocprofv3_args(request->env->rocprofv3, job, plan.argv);
     proc.env = changes.list;
     proc.stderr_fd = stderr_copy_fd(tap);
+    if (job->window.duration_ns) {
+        proc.waiting = rp_recording_end;
+        proc.context = &ending;
+    }
     rc = rp_proc_run(&proc, ret, err);
+    *ret_over = ending.asked > 0;
     if (rc == -RP_USAGE) /* The user's program cannot be the cause, because it was found. */
         rc = rp_fail(err, RP_ENVIRONMENT, "%s cannot be executed; use --tracer builtin", proc.path);
     *ret_text = stderr_copy_close(tap);
@@ -673,7 +721,9 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
     job->out_dir = dir;
     job->log = request->log;
     job->no_hip_calls = request->options->no_hip_calls;
-    rc = run_under_rocprofv3(request, job, &run.end, &text, err);
+    job->selected_regions = request->options->selected_regions;
+    job->window = request->window;
+    rc = run_under_rocprofv3(request, job, &run.end, &text, &run.window_over, err);
     if (rc == 0)
         rc = judge(request, dir, text, &run, err);
     if (rc == 0)
@@ -746,6 +796,7 @@ const struct rp_tracer rp_tracer_rocprofv3 = {
     .name = "rocprofv3",
     .shows_log = true,
     .version = version,
+    .check_window = check_window,
     .trace = trace,
     .count = count,
     .trace_threads = trace_threads,

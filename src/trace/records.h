@@ -39,7 +39,8 @@ struct rp_trace_header {
     uint32_t hsa_runtime_version;
     uint32_t timing;         /**< enum rp_trace_timing */
     uint32_t timing_version; /**< of that model */
-    uint8_t reserved[4];
+    uint32_t
+        unrecorded; /**< dispatches that were not to be recorded, UINT32_MAX: so many or more */
     uint64_t launch_calls; /**< HIP calls that launch kernels or graphs, failed ones among them */
     char rank[32];         /**< "OMPI_COMM_WORLD_RANK=3": of a launcher's variable; "": none */
 };
@@ -65,6 +66,19 @@ struct rp_record_file {
 };
 
 #define RP_TRACE_VERSION 3u
+
+/** This file beside the record files, if it is there, switches recording off and on. */
+#define RP_RECORDING_CONTROL_FILE "control"
+struct rp_recording_control {
+    uint32_t paused; /**< atomic: what is submitted now is not recorded */
+    uint8_t reserved[60];
+};
+
+/** The variable "on" limits recording to between roctxProfilerResume and roctxProfilerPause. */
+#define RP_REGIONS_VARIABLE "ROCM_PERF_SELECTED_REGIONS"
+/** The variable limits recording to ROCTx ranges whose name it matches, as file names are. */
+#define RP_RANGE_VARIABLE "ROCM_PERF_ROCTX_RANGE"
+
 /**
  * A writer that cannot make its file leaves an empty one, whose name has this and the errno value.
  */
@@ -76,6 +90,8 @@ enum rp_trace_flag {
     RP_TRACE_UNTRACED_QUEUE = 1u << 2, /**< a queue could not be intercepted: work is missing */
     RP_TRACE_HIP_CALLS = 1u << 3,      /**< the HIP runtime reports its calls */
     RP_TRACE_HIP_UNKNOWN = 1u << 4,    /**< it is of a version whose reports are not understood */
+    RP_TRACE_SETTLED =
+        1u << 5, /**< recording is switched off, and all that was recorded has ended */
 };
 
 /** This says how the software device finds times. */
@@ -646,12 +662,12 @@ static inline const struct rp_trace_header *rp_record_file_header(const struct r
 }
 
 /**
- * Tests whether the tool was unloaded in order, every committed record is there and nothing was
- * lost.
+ * Tests whether the tool was unloaded in order or told to record no more, every committed record is
+ * there and nothing was lost.
  */
 static inline bool rp_record_file_complete(const struct rp_record_file *file)
 {
-    return (file->header.flags & RP_TRACE_CLOSED) != 0 && !file->cut_short &&
+    return (file->header.flags & (RP_TRACE_CLOSED | RP_TRACE_SETTLED)) != 0 && !file->cut_short &&
            (file->header.flags & RP_TRACE_UNTRACED_QUEUE) == 0 && file->header.lost_records == 0 &&
            file->header.lost_dispatches == 0;
 }

@@ -309,6 +309,8 @@ RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
  */
 #define RP_STORE_TIMING_TAG         "rocm_perf_timing"
 #define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
+/** This metadata says how many dispatches were not to be recorded; absent: none. */
+#define RP_STORE_UNRECORDED_TAG "rocm_perf_unrecorded"
 /** This metadata is the same in all traces of a run with several processes, and in no other. */
 #define RP_STORE_RUN_TAG "rocm_perf_run"
 /**

@@ -175,7 +175,9 @@ static void finish_copy(struct rp_tool *tool, struct rp_pending *entry)
 
 static void finish(struct rp_tool *tool, struct rp_pending *entry)
 {
-    if (entry->way == RP_PENDING_COPY && rp_tool_records(tool))
+    if (entry->unrecorded)
+        rp_software_device_forget(tool, entry);
+    else if (entry->way == RP_PENDING_COPY && rp_tool_records(tool))
         finish_copy(tool, entry);
     else if (rp_tool_records(tool))
         finish_dispatch(tool, entry);
@@ -361,9 +363,9 @@ static void completions_before_change(struct rp_tool *tool, rp_hsa_signal signal
 
 static void give_up(struct rp_tool *tool, struct rp_pending *entry)
 {
-    if (entry->way == RP_PENDING_COPY)
+    if (!entry->unrecorded && entry->way == RP_PENDING_COPY)
         rp_trace_count_lost(&tool->trace);
-    else
+    else if (!entry->unrecorded)
         rp_tool_lose_dispatches(tool, 1);
     settle(tool, entry);
 }
@@ -497,6 +499,7 @@ enum {
     POLLS_BEFORE_SLOW = 10,
     POLLS_BEFORE_IDLE = 50, /**< programs that launch and wait in turns never pay for waking us */
     DRAIN_POLL_NS = 100 * 1000,
+    SWITCH_POLL_NS = 100 * 1000 * 1000,
     SPARE_SIGNALS = 256, /**< kept free, so that packet callbacks rarely create any */
 };
 
@@ -513,6 +516,30 @@ static uint64_t still_pending(const struct rp_tool *tool)
            __atomic_load_n(&tool->harvest.pending_copies, __ATOMIC_SEQ_CST);
 }
 
+/* Who ends the program when recording is over wants to know that nothing is missing. */
+static void note_settled(struct rp_tool *tool, bool *settled)
+{
+    const bool now = rp_recording_switched_off() && still_pending(tool) == 0;
+
+    if (now != *settled)
+        rp_trace_note(&tool->trace, now ? RP_TRACE_FLAGS : RP_TRACE_NO_FLAGS, RP_TRACE_SETTLED);
+    *settled = now;
+}
+
+/* Waits for a while where recording may be switched. */
+static int wait_for_wake(struct rp_completion_reader *h)
+{
+    struct timespec until;
+
+    if (!rp_recording_can_be_switched())
+        return sem_wait(&h->wake);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += SWITCH_POLL_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return sem_timedwait(&h->wake, &until);
+}
+
 static void sleep_until_work(struct rp_tool *tool)
 {
     struct rp_completion_reader *h = &tool->harvest;
@@ -522,8 +549,12 @@ static void sleep_until_work(struct rp_tool *tool)
         if (__atomic_exchange_n(&h->idle, 0, __ATOMIC_SEQ_CST))
             return; /* No thread has posted. */
     }
-    while (sem_wait(&h->wake) < 0 && errno == EINTR)
-        ;
+    while (wait_for_wake(h) < 0) {
+        if (errno == EINTR)
+            continue;
+        if (__atomic_exchange_n(&h->idle, 0, __ATOMIC_SEQ_CST))
+            return; /* No thread has posted meanwhile. */
+    }
 }
 
 static void *reader_main(void *data)
@@ -531,11 +562,13 @@ static void *reader_main(void *data)
     struct rp_tool *tool = data;
     struct rp_completion_reader *h = &tool->harvest;
     unsigned quiet_polls = 0;
+    bool settled = false;
 
     while (!__atomic_load_n(&h->stop, __ATOMIC_ACQUIRE)) {
         uint64_t before = still_pending(tool);
 
         rp_completions_read(tool);
+        note_settled(tool, &settled);
         rp_signal_pool_reserve(&tool->quiet_signals, SPARE_SIGNALS);
         rp_trace_prepare(&tool->trace);
         if (before != still_pending(tool))

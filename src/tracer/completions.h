@@ -66,8 +66,9 @@ struct rp_pending {
     uint64_t start0, end0; /**< raw times in the signal at submission: unchanged = never written */
     struct rp_pending *hash_next;
     enum rp_pending_path way;
-    bool done;   /**< under harvest.lock */
-    bool traced; /**< the device traces its waves */
+    bool done;       /**< under harvest.lock */
+    bool traced;     /**< the device traces its waves */
+    bool unrecorded; /**< it is only followed to its end */
     union {
         struct rp_rec_dispatch dispatch;
         struct rp_rec_copy copy;

@@ -179,6 +179,15 @@ static void note(struct rp_queue *queue, const struct rp_hsa_packet *packet, rp_
     rp_threads_submit(tool, entry, packet);
 }
 
+/* Others that wait for it wait for something that nothing is known of. */
+static void pass_unrecorded(struct rp_tool *tool, rp_hsa_signal program)
+{
+    if (program)
+        rp_submitters_forget(&tool->producers, program);
+    rp_trace_note(&tool->trace, RP_TRACE_UNRECORDED, 1);
+    __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
+}
+
 static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t position)
 {
     struct rp_tool *tool = &rp_the_tool;
@@ -192,7 +201,10 @@ static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t
         return;
     }
     entry->position = position;
-    if (rp_tool_records(tool))
+    entry->unrecorded = rp_tool_records(tool) && !rp_recording(tool);
+    if (entry->unrecorded)
+        pass_unrecorded(tool, program);
+    else if (rp_tool_records(tool))
         note(queue, packet, program, entry);
     else
         __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
@@ -246,6 +258,14 @@ static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *p
         rp_submitters_set(&tool->producers, in->completion, out->order,
                           tool->hsa.hsa_signal_load_relaxed(in->completion) == 1);
     rp_trace_append(&tool->trace, &record);
+}
+
+static void forget_barrier(const struct rp_hsa_packet *packet, int type)
+{
+    const struct rp_hsa_barrier_packet *in = (const void *)packet;
+
+    if (in->completion && type != RP_BARRIER_OTHER)
+        rp_submitters_forget(&rp_the_tool.producers, in->completion);
 }
 
 /* Waits so that the hardware queue never becomes full. Without the tool, a program that submits
@@ -305,8 +325,10 @@ static void take_packets(struct rp_queue *queue, struct rp_hsa_packet *packets, 
 
         if (is_dispatch(&packets[i]))
             track(queue, &packets[i], queue->submitted + i + 1);
-        else if (type >= 0 && rp_tool_records(&rp_the_tool))
+        else if (type >= 0 && rp_recording(&rp_the_tool))
             record_barrier(queue, &packets[i], type);
+        else if (type >= 0 && rp_tool_records(&rp_the_tool))
+            forget_barrier(&packets[i], type);
     }
 }
 
@@ -707,7 +729,8 @@ static rp_hsa_signal begin_shared(struct rp_tool *tool, rp_hsa_signal signal, bo
 {
     rp_submitters_forget(&tool->producers, signal);
     rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", bytes);
-    rp_trace_count_lost(&tool->trace);
+    if (rp_recording(tool))
+        rp_trace_count_lost(&tool->trace);
     if (rp_tool_records(tool)) /* No dispatch is to be captured. */
         return 0;
     if (rp_shared_copies_add(tool, signal, busy))
@@ -739,8 +762,13 @@ static struct begun begin_copy(rp_hsa_signal signal, const struct rp_rec_copy *c
         entry->end0 = raw->end_ts;
         entry->rec.copy = *copy;
         entry->rec.copy.tid = rp_tool_tid();
-        entry->rec.copy.order = record_waits(tool, dep_count, deps);
-        rp_submitters_set(&tool->producers, signal, entry->rec.copy.order, true);
+        entry->unrecorded = rp_tool_records(tool) && !rp_recording(tool);
+        if (entry->unrecorded) {
+            rp_submitters_forget(&tool->producers, signal);
+        } else {
+            entry->rec.copy.order = record_waits(tool, dep_count, deps);
+            rp_submitters_set(&tool->producers, signal, entry->rec.copy.order, true);
+        }
         entry->rec.copy.copy_id = ++tool->copy_count;
         entry->rec.copy.correlation_id = rp_hip_correlation(tool);
         rp_completions_publish(tool, &tool->harvest.copies, entry);

@@ -226,6 +226,7 @@ extern char __dso_handle __attribute__((visibility("hidden")));
 struct thread {
     uint64_t correlation_id;  /**< of the HIP call that it is in, 0 = none */
     bool asking;              /**< it is our own call */
+    bool recorded;            /**< the call that it is in began while recording was on */
     bool own_stream;          /**< has used it */
     bool stream_known;        /**< of the outermost call that it is in: */
     void *stream;             /**< the handle */
@@ -519,6 +520,8 @@ static void enter(uint32_t operation, struct rp_hip_trace_data *data)
         come_to_rest(tool, known, data);
     if (rp_isolate_is_on(tool) && !this_thread.correlation_id)
         note_stream(known, data);
+    if (!this_thread.correlation_id)
+        this_thread.recorded = rp_recording(tool);
     data->user_data = this_thread.correlation_id;
     this_thread.correlation_id = data->correlation_id;
     if (!tool->hip.unrecorded)
@@ -561,7 +564,7 @@ static void note_own_stream(struct rp_tool *tool, const struct rp_hip_operation 
 static void end_launch(struct rp_tool *tool, struct rp_hip_operation *operation,
                        const struct rp_hip_trace_data *data)
 {
-    if (operation->launch_at == 0 || this_thread.correlation_id || !rp_tool_records(tool))
+    if (operation->launch_at == 0 || this_thread.correlation_id || !this_thread.recorded)
         return;
     this_thread.asking = true;
     hip_launch_end(tool, operation->launch_at, data, name_id(tool, operation));
@@ -597,7 +600,9 @@ static void leave(uint32_t operation, struct rp_hip_trace_data *data)
         call.created = created_stream(tool, data);
     if (call.created && rp_isolate_is_on(tool))
         number_stream(&tool->hip, (void *)(uintptr_t)call.created, true);
-    if (tool->hip.unrecorded) {
+    /* Without its creation nobody would know which stream later work is on. */
+    if (tool->hip.unrecorded || !(this_thread.recorded || call.created ||
+                                  known->kind == RP_HIP_STREAM_DESTROY || known->resets)) {
         errno = saved_errno;
         return;
     }

@@ -227,6 +227,13 @@ void rp_trace_note(struct rp_trace *trace, enum rp_trace_note what, uint64_t val
         case RP_TRACE_FLAGS:
             __atomic_fetch_or(&header->flags, (uint32_t)value, __ATOMIC_RELEASE);
             break;
+        case RP_TRACE_NO_FLAGS:
+            __atomic_fetch_and(&header->flags, ~(uint32_t)value, __ATOMIC_RELEASE);
+            break;
+        case RP_TRACE_UNRECORDED:
+            if (header->unrecorded < UINT32_MAX)
+                header->unrecorded++;
+            break;
         case RP_TRACE_FINI_NS:
             __atomic_store_n(&header->fini_ns, value, __ATOMIC_RELEASE);
             break;

@@ -79,6 +79,20 @@ static void record_counters(struct rp_tool *tool, const struct rp_pending *entry
     free(values);
 }
 
+void rp_software_device_forget(struct rp_tool *tool, const struct rp_pending *entry)
+{
+    const struct rp_amd_signal *raw = (const struct rp_amd_signal *)entry->signal;
+    struct rp_rec_simulation simulation;
+    double *values;
+
+    if (!tool->device || entry->way == RP_PENDING_COPY)
+        return;
+    values = malloc((tool->device->counter_count() + 1) * sizeof(*values));
+    if (values)
+        tool->device->take(entry->signal, raw->start_ts, raw->end_ts, values, &simulation);
+    free(values);
+}
+
 /* --- what is wanted ------------------------------------------------------------------------ */
 
 /* Reads ranges such as "1-1,5-7". Without a text it is the first launch, as in rocprofv3. */

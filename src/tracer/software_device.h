@@ -43,6 +43,9 @@ struct rp_thread_choice {
     uint32_t kernel_count; /**< atomic */
 };
 
+/** Drops what the device knows of a dispatch that is not recorded. */
+void rp_software_device_forget(struct rp_tool *tool, const struct rp_pending *entry);
+
 /** Reads the environment. @param path  of the record file, copied */
 void rp_threads_choose(struct rp_tool *tool, const char *path);
 

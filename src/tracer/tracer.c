@@ -232,6 +232,7 @@ static bool start(struct rp_tool *tool, const struct rp_hsa_tables *tables,
     if (!folder || !*folder)
         return false;
     open_log(tool);
+    rp_recording_start(folder);
     if (!rp_hsa_bind(&tool->hsa, tables)) {
         rp_tool_log(tool, "the runtime's tables lack what is needed: nothing is recorded");
         return false;

@@ -202,6 +202,8 @@ enum rp_trace_note {
     RP_TRACE_LAUNCH_CALLS,    /**< so many more calls of the program that launch */
     RP_TRACE_LOST_DISPATCHES, /**< in all */
     RP_TRACE_FLAGS,           /**< besides those that are set */
+    RP_TRACE_NO_FLAGS,        /**< those that are set no more */
+    RP_TRACE_UNRECORDED,      /**< so many more dispatches that are not to be recorded */
     RP_TRACE_FINI_NS,
 };
 void rp_trace_note(struct rp_trace *trace, enum rp_trace_note what, uint64_t value);
@@ -229,6 +231,18 @@ void rp_queues_give_back(struct rp_tool *tool);
 void rp_queues_retire(struct rp_tool *tool);
 
 void rp_dispatches_hook(const struct rp_hsa_tables *tables);
+
+/* --- recording.c: what is to be recorded --------------------------------------------------------
+ */
+
+/** Finds who may switch recording off and on, by the folder of the record files. */
+void rp_recording_start(const char *folder);
+/** Says whether it is switched off for all processes. */
+bool rp_recording_switched_off(void);
+/** Says whether somebody may do so. */
+bool rp_recording_can_be_switched(void);
+/** Says whether what this thread submits now is to be recorded. */
+bool rp_recording(const struct rp_tool *tool);
 
 /* --- code_objects.c: code objects and kernels ------------------------------------------------- */
 

@@ -1,0 +1,201 @@
+/**
+ * @file recording.c
+ * @brief This file says whether what the program does now is to be recorded.
+ *
+ * Who started the program may switch recording off and on for all of its processes, in a page that
+ * all of them map. Within a process, recording may be limited to what the program marks with ROCTx:
+ * between roctxProfilerResume and roctxProfilerPause, or within ranges of a name. For that this
+ * library is in LD_PRELOAD, and its functions stand in front of those of librocprofiler-sdk-roctx
+ * or libroctx64, which they call. Without it they are never called.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/records.h"
+#include "tracer/tracer.h"
+
+#define RP_EXPORT __attribute__((visibility("default")))
+
+enum { MOST_NESTED = 64, MOST_STARTED = 256 };
+
+/* ROCTx may be called before ROCr loads the tool, and more often than it: this is the process's. */
+static struct {
+    uint32_t resumed;               /**< atomic: since roctxProfilerResume */
+    uint32_t open;                  /**< atomic: ranges of the name that have not ended */
+    uint64_t last_id;               /**< atomic: of ranges that no library numbers */
+    uint64_t started[MOST_STARTED]; /**< atomic: ids of such as were started; 0: free */
+} regions;
+
+static const struct rp_recording_control *control; /**< NULL: nobody switches */
+static const char *wanted_range;                   /**< NULL: of any */
+static bool selected;                              /**< resumed ones only */
+
+/** Ranges of a thread that are nested deeper than it has bits count as others. */
+static __thread struct {
+    uint64_t wanted; /**< a bit for each */
+    unsigned depth;
+} pushed;
+
+void rp_recording_start(const char *folder)
+{
+    const char *regions_wanted = secure_getenv(RP_REGIONS_VARIABLE);
+    struct stat st;
+    char path[4096];
+    void *map;
+    int fd;
+
+    selected = regions_wanted && strcmp(regions_wanted, "on") == 0;
+    if (control ||
+        snprintf(path, sizeof path, "%s/%s", folder, RP_RECORDING_CONTROL_FILE) >= (int)sizeof path)
+        return;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    map = fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof *control
+              ? mmap(NULL, sizeof *control, PROT_READ, MAP_SHARED, fd, 0)
+              : MAP_FAILED;
+    close(fd);
+    if (map != MAP_FAILED)
+        control = map;
+}
+
+bool rp_recording_switched_off(void)
+{
+    return control && __atomic_load_n(&control->paused, __ATOMIC_ACQUIRE);
+}
+
+bool rp_recording_can_be_switched(void)
+{
+    return control != NULL;
+}
+
+static const char *range_name(void)
+{
+    static uint32_t known;
+
+    if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE)) {
+        wanted_range = secure_getenv(RP_RANGE_VARIABLE);
+        __atomic_store_n(&known, 1, __ATOMIC_RELEASE);
+    }
+    return wanted_range;
+}
+
+bool rp_recording(const struct rp_tool *tool)
+{
+    return rp_tool_records(tool) && !rp_recording_switched_off() &&
+           (!selected || __atomic_load_n(&regions.resumed, __ATOMIC_ACQUIRE)) &&
+           (!range_name() || __atomic_load_n(&regions.open, __ATOMIC_ACQUIRE));
+}
+
+/* --- ROCTx ----------------------------------------------------------------------------------- */
+
+typedef uint64_t range_id;
+
+RP_EXPORT int roctxProfilerPause(uint64_t tid);
+RP_EXPORT int roctxProfilerResume(uint64_t tid);
+RP_EXPORT int roctxRangePushA(const char *message);
+RP_EXPORT int roctxRangePop(void);
+RP_EXPORT range_id roctxRangeStartA(const char *message);
+RP_EXPORT void roctxRangeStop(range_id id);
+
+static bool is_wanted(const char *message)
+{
+    const char *name = range_name();
+
+    return name && message && fnmatch(name, message, 0) == 0;
+}
+
+#define NEXT(function)                                                                             \
+    __typeof__(&function) next;                                                                    \
+    void *symbol = dlsym(RTLD_NEXT, #function);                                                    \
+    memcpy(&next, &symbol, sizeof next)
+
+int roctxProfilerPause(uint64_t tid)
+{
+    NEXT(roctxProfilerPause);
+
+    __atomic_store_n(&regions.resumed, 0, __ATOMIC_RELEASE);
+    return next ? next(tid) : 0;
+}
+
+int roctxProfilerResume(uint64_t tid)
+{
+    NEXT(roctxProfilerResume);
+    int result = next ? next(tid) : 0;
+
+    __atomic_store_n(&regions.resumed, 1, __ATOMIC_RELEASE);
+    return result;
+}
+
+int roctxRangePushA(const char *message)
+{
+    NEXT(roctxRangePushA);
+    const unsigned level = pushed.depth++;
+    int result = next ? next(message) : (int)level;
+
+    if (level < MOST_NESTED && is_wanted(message)) {
+        pushed.wanted |= UINT64_C(1) << level;
+        __atomic_add_fetch(&regions.open, 1, __ATOMIC_RELEASE);
+    }
+    return result;
+}
+
+int roctxRangePop(void)
+{
+    NEXT(roctxRangePop);
+    int result = next ? next() : pushed.depth ? (int)pushed.depth - 1 : -1;
+    uint64_t bit;
+
+    if (!pushed.depth)
+        return result;
+    pushed.depth--;
+    bit = pushed.depth < MOST_NESTED ? UINT64_C(1) << pushed.depth : 0;
+    if (pushed.wanted & bit)
+        __atomic_sub_fetch(&regions.open, 1, __ATOMIC_RELEASE);
+    pushed.wanted &= ~bit;
+    return result;
+}
+
+range_id roctxRangeStartA(const char *message)
+{
+    NEXT(roctxRangeStartA);
+    const range_id id =
+        next ? next(message) : __atomic_add_fetch(&regions.last_id, 1, __ATOMIC_RELAXED);
+
+    for (size_t i = 0; i < MOST_STARTED && is_wanted(message); i++) {
+        uint64_t none = 0;
+
+        /* The number 0 stands for a free place. */
+        if (__atomic_compare_exchange_n(&regions.started[i], &none, id + 1, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+            __atomic_add_fetch(&regions.open, 1, __ATOMIC_RELEASE);
+            break;
+        }
+    }
+    return id;
+}
+
+void roctxRangeStop(range_id id)
+{
+    NEXT(roctxRangeStop);
+
+    for (size_t i = 0; i < MOST_STARTED; i++) {
+        uint64_t this_one = id + 1;
+
+        if (__atomic_compare_exchange_n(&regions.started[i], &this_one, 0, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED)) {
+            __atomic_sub_fetch(&regions.open, 1, __ATOMIC_RELEASE);
+            break;
+        }
+    }
+    if (next)
+        next(id);
+}
