@@ -238,9 +238,9 @@ int rp_hipcc_args(const struct rp_environment *env, char *const *user, char ***r
         return rp_fail(err, RP_ENVIRONMENT, "%s", env->rocm_problem);
     if (!env->compiler)
         return rp_fail(err, RP_ENVIRONMENT,
-                       "ROCm %s in %s has no HIP compiler; install %s, or set ROCM_PATH to a ROCm "
-                       "that has one",
-                       env->rocm_version ? env->rocm_version : "", env->rocm_root,
+                       "the ROCm in %s (%s) has no HIP compiler; install %s, or set ROCM_PATH to "
+                       "a ROCm that has one",
+                       env->rocm_root, env->rocm_version ? env->rocm_version : "version unknown",
                        rp_rocm_compiler_package(env->rocm_root));
     while (user[count])
         count++;

@@ -33,25 +33,28 @@ static void take_rocm(struct rp_environment *env, const struct rp_rocm *rocm)
 }
 
 /* The variable was set on purpose, so nothing is taken in its place. */
-static char *problem_of_variable(const struct rp_rocm *rocm)
+static char *problem_of_variable(const char *value, const struct rp_rocm *rocm)
 {
+    /* A release in that folder has a name of its own. */
+    const bool same = strcmp(value, rocm->root) == 0;
+
     if (rocm->remedy)
-        return rp_format("ROCM_PATH=%s: %s; %s, or unset the variable", rocm->root, rocm->reason,
-                         rocm->remedy);
-    return rp_format("ROCM_PATH=%s: %s; correct the variable or unset it", rocm->root,
-                     rocm->reason);
+        return rp_format("ROCM_PATH=%s: %s%s%s; %s, or unset the variable", value,
+                         same ? "" : rocm->root, same ? "" : ": ", rocm->reason, rocm->remedy);
+    return rp_format("ROCM_PATH=%s: %s%s%s; correct the variable or unset it", value,
+                     same ? "" : rocm->root, same ? "" : ": ", rocm->reason);
 }
 
-static char *problem_of(const struct rp_rocms *rocms, const struct rp_environment *env)
+static char *problem_of(const struct rp_rocms *rocms, const struct rp_rocm_places *places)
 {
     const struct rp_rocm *first = rocms->count ? rocms->items : NULL;
 
     if (!first)
         return rp_format("no " RP_ROCM_RELEASES " found in $ROCM_PATH, /opt/rocm, /usr, Python's "
                          "packages or %s; run %s",
-                         env->private_root, RP_ROCM_FIX);
+                         places->private_root, RP_ROCM_FIX);
     if (strcmp(first->from, "$ROCM_PATH") == 0)
-        return problem_of_variable(first);
+        return problem_of_variable(places->rocm_path, first);
     return rp_format("no ROCm that can be used: %s: %s; run %s%s%s", first->root, first->reason,
                      RP_ROCM_FIX, first->remedy ? ", or " : "", first->remedy ? first->remedy : "");
 }
@@ -93,7 +96,7 @@ static void detect_rocm(struct rp_environment *env)
     places = rp_rocm_places_here(env->private_root);
     rp_rocm_search(&places, false, &rocms);
     if (!rocms.used) {
-        env->rocm_problem = problem_of(&rocms, env);
+        env->rocm_problem = problem_of(&rocms, &places);
     } else {
         take_rocm(env, rocms.used);
         env->rocm_note = note_of(&rocms);

@@ -40,11 +40,13 @@ expect 0 rocm-perf profile --runs 1 -o profiled ./vector_add
 ROCM_PATH=$ROCM_PERF_ROCM rocm-perf profile --runs 1 -o private ./vector_add >out 2>&1 || { cat out; fail profile; }
 [ "$(json kernels private/profile.json)" = "$(json kernels profiled/profile.json)" ] || fail 'kernels differ'
 
+expect 0 rocm-perf isolate --kernel vector_add -o captured ./vector_add
+
 # As many containers have it: programs run, and hipcc says what to install.
 rm "$core/bin/hipcc"
 expect 0 rocm-perf profile --runs 1 -o profiled ./vector_add
 expect 4 rocm-perf hipcc "$SOURCE/examples/vector_add.hip" -o other
-says err "ROCm 10.1.0 in $core has no HIP compiler; install the package amdrocm-core-sdk, or set ROCM_PATH to a ROCm that has one"
+says err "the ROCm in $core (10.1.0) has no HIP compiler; install the package amdrocm-core-sdk, or set ROCM_PATH to a ROCm that has one"
 expect 0 rocm-perf doctor
 expect_words 'has no compiler, HIP headers, device libraries (to compile)'
 

@@ -115,9 +115,10 @@ static void no_compiler_is_an_error(void **state)
                                   .rocm_root = (char *)"/opt/rocm/core-10.1"};
     err = (struct rp_err)RP_ERR_INIT;
     assert_int_equal(rp_hipcc_args(&env, user, &args, &err), -RP_ENVIRONMENT);
-    assert_string_equal(err.text, "ROCm 10.1.0 in /opt/rocm/core-10.1 has no HIP compiler; install "
-                                  "the package amdrocm-core-sdk, or set ROCM_PATH to a ROCm that "
-                                  "has one");
+    assert_string_equal(err.text,
+                        "the ROCm in /opt/rocm/core-10.1 (10.1.0) has no HIP compiler; install "
+                        "the package amdrocm-core-sdk, or set ROCM_PATH to a ROCm that "
+                        "has one");
     assert_null(args);
 }
 

@@ -477,11 +477,12 @@ static void a_command_gets_what_is_there(void **state)
 
 static void a_command_says_what_is_wrong(void **state)
 {
-    rp_cleanup(rp_environment_free) struct rp_environment old = {0}, none = {0};
-    rp_autofree char *expected = NULL;
+    rp_cleanup(rp_environment_free) struct rp_environment old = {0}, none = {0}, below = {0};
+    rp_autofree char *expected = NULL, *of_below = NULL;
 
     (void)state;
-    make_tree("mine/lib/libamdhip64.so.6=hip6 mine/.info/version=6.4.1 none/x=");
+    make_tree("mine/lib/libamdhip64.so.6=hip6 mine/.info/version=6.4.1 none/x= "
+              "parent/core-10.1/lib/libamdhip64.so.7>gone");
     expected =
         rp_format("ROCM_PATH=%s/mine: ROCm 6.4.1 is too old: its HIP is libamdhip64.so.6, and "
                   "libamdhip64.so.7 is needed; install ROCm 7 or 10, or unset the variable",
@@ -492,6 +493,9 @@ static void a_command_says_what_is_wrong(void **state)
     assert_string_equal(old.rocm_problem, expected);
     detect("none", &none);
     assert_non_null(strstr(none.rocm_problem, "; correct the variable or unset it"));
+    detect("parent", &below);
+    of_below = rp_format("ROCM_PATH=%s/parent: %s/parent/core-10.1: ", tree, tree);
+    assert_int_equal(strncmp(below.rocm_problem, of_below, strlen(of_below)), 0);
     rp_remove_tree(tree);
 }
 
