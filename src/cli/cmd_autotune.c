@@ -107,6 +107,7 @@ static struct rp_search_options search_options(const struct rp_autotune_cli *a)
     return (struct rp_search_options){
         .seed = a->seed,
         .max_fraction = a->max_fraction,
+        .seed_fraction = a->seed_fraction,
         .timeout_ms = a->timeout_s * 1000,
         .warmups = (unsigned)a->warmup,
         .budget_ms = a->budget_s * 1000,
@@ -165,6 +166,11 @@ static int read_options(struct command *c, struct rp_err *err)
         .live = runner_options(a),
     };
     rp_device_options_read(a->device, a->threads, 0, a->timing, &c->o.live.pool.run);
+    if (a->seed_fraction > a->max_fraction)
+        return rp_fail(err, RP_USAGE,
+                       "--seed-fraction %.6g is more than --max-fraction %.6g, which the whole "
+                       "search may run: raise that, too",
+                       a->seed_fraction, a->max_fraction);
     if (read_repeats(a->repeats, &c->o.search, err) < 0 || check_gpus(&a->gpus, err) < 0)
         return -(int)err->code;
     return a->worker ? 0 : check_files(&c->o, err);

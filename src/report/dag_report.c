@@ -408,6 +408,8 @@ int rp_report_dag_json(const struct rp_dag_result *r, enum rp_dag_extent extent,
     if (extent == RP_DAG_FULL)
         add_steps(&json, r, true);
     add_path(&json, r, extent != RP_DAG_SUMS);
+    /* It begins and ends with the work. */
+    rp_json_add_int(&json, "critical_path_ns", r->makespan_ns);
     add_delays(&json, r);
     rp_json_add_text(&json, "device", r->device);
     if (extent == RP_DAG_FULL)

@@ -686,10 +686,20 @@ static void free_finalists(struct rp_search_result *result)
     result->finalist_count = result->lost_count = 0;
 }
 
+/** The least is one where a fraction is given. */
+static size_t seeds(const struct rp_search_options *o)
+{
+    const double count = floor(o->seed_fraction * (double)o->space->count);
+
+    return o->seed_fraction > 0 && count < 1 ? 1 : (size_t)count;
+}
+
 static int run(struct rp_search *s, struct rp_err *err)
 {
-    const struct rp_strategy_options how = {
-        .seed = s->o->seed, .most_evaluations = s->result->most, .workers = s->runner->workers};
+    const struct rp_strategy_options how = {.seed = s->o->seed,
+                                            .most_evaluations = s->result->most,
+                                            .workers = s->runner->workers,
+                                            .seeds = seeds(s->o)};
     int rc;
 
     if (s->result->most == 0) {

@@ -161,8 +161,9 @@ struct rp_search_options {
     const struct rp_space *space;
     const struct rp_strategy *strategy;
     uint64_t seed;
-    double max_fraction; /**< of the space, above 0, at most 1 */
-    size_t budget_evals; /**< 0: none, like the next four */
+    double max_fraction;  /**< of the space, above 0, at most 1 */
+    double seed_fraction; /**< the same, of its first phase; 0: as the strategy sees fit */
+    size_t budget_evals;  /**< 0: none, like the next four */
     double budget_ms, target_ms;
     size_t patience;      /**< evaluations without a faster one */
     size_t most_failures; /**< evaluations at the beginning of which none works */

@@ -117,6 +117,8 @@ static json_t *questions_of(const struct rp_search_identity *of)
                      (json_int_t)s->most_failures, "timeout_ms", s->timeout_ms, "least_samples",
                      (int)s->least_samples, "most_samples", (int)s->most_samples, "finalists",
                      (int)s->finalists);
+    if (json && s->seed_fraction > 0) /* Sessions of before have no such key. */
+        json_object_set_new(json, "seed_fraction", json_real(s->seed_fraction));
     if (json && !add_first(s, json)) {
         json_decref(json);
         json = NULL;
@@ -190,6 +192,7 @@ static const struct rp_identity_row question_rows[] = {
     {"strategy", "--strategy", NULL},
     {"seed", "--seed", NULL},
     {"max_fraction", "--max-fraction", NULL},
+    {"seed_fraction", "--seed-fraction", NULL},
     {"budget_evals", "--budget-evals", NULL},
     {"budget_ms", "--budget-time", NULL},
     {"target_ms", "--target-ms", NULL},

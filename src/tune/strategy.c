@@ -579,7 +579,7 @@ static size_t seeds(const struct portfolio *p)
 {
     const size_t half = p->options.most_evaluations / 2;
 
-    return half < SEEDS ? half + 1 : SEEDS;
+    return p->options.seeds ? p->options.seeds : half < SEEDS ? half + 1 : SEEDS;
 }
 
 static int64_t ask(void *state)

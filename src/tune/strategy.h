@@ -25,6 +25,7 @@ struct rp_strategy_options {
     uint64_t seed;
     size_t most_evaluations; /**< how many will be asked for at most: what to plan with */
     unsigned workers;        /**< how many are out at the same time at most */
+    size_t seeds;            /**< how many are spread over the space first; 0: as it sees fit */
 };
 
 /** ask answers these instead of a configuration. */

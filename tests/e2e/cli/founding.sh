@@ -121,3 +121,57 @@ sed -i "s,^\[\(.*\)\]$,[\1\, {\"directory\": \"$SCRATCH/home/src\"\, \"file\": \
 expect 2 rocm-perf optimize ./your_app -o several
 says err "2 files have kernels of $PWD/your_app, as $PWD/compile_commands.json says"
 cd ..
+
+# autotune as the manual and the skill write it: each configuration by arguments, the kernel's time by the tracer.
+mkdir tune
+cd tune
+cat >kernel.hip <<'HIP'
+#include <hip/hip_runtime.h>
+#include <cstdlib>
+__global__ void scale(float *p, int n, int each)
+{
+    int first = (blockIdx.x * blockDim.x + threadIdx.x) * each;
+    for (int i = first; i < first + each && i < n; i++)
+        p[i] = 2 * p[i] + 1;
+}
+int main(int argc, char **argv)
+{
+    int n = 1 << 16, bm = atoi(argv[2]), bn = atoi(argv[4]);
+    float *p;
+    if (hipMalloc(&p, n * sizeof *p) != hipSuccess)
+        return 1;
+    scale<<<(n + bm * bn - 1) / (bm * bn), bm>>>(p, n, bn);
+    return hipDeviceSynchronize();
+}
+HIP
+expect 0 rocm-perf hipcc -O3 kernel.hip -o kernel
+echo '{"BLOCK_M": [64, 128, 256, 512], "BLOCK_N": [1, 2, 4, 8, 16]}' >search_space.json
+expect 0 rocm-perf autotune \
+    --space search_space.json \
+    --cmd-template "./kernel --bm {BLOCK_M} --bn {BLOCK_N}" --json
+mv out said.json
+valid autotune said.json
+[ "$(json warning said.json)" = low_model_confidence ] || fail 'no warning of a model made of four runs'
+seeds() { python3 -c 'import json, sys; print(sum(run["phase"] == "seed" for run in json.load(sys.stdin)["history"]))' <"$1"; }
+[ "$(seeds said.json)" -ge 1 ] || fail 'no seed phase'
+expect 0 rocm-perf autotune --space search_space.json --cmd-template "./kernel --bm {BLOCK_M} --bn {BLOCK_N}" \
+    --max-fraction 0.6 --seed-fraction 0.5 -o more --json
+[ "$(seeds out)" = 10 ] || fail 'the seed phase is not half of the space'
+expect 0 rocm-perf autotune --space search_space.json --cmd-template "./kernel --bm {BLOCK_M} --bn {BLOCK_N}" \
+    --max-fraction 0.6 --seed-fraction 0.1 -o fewer --json
+[ "$(seeds out)" = 2 ] || fail 'the seed phase is not a tenth of the space'
+expect 2 rocm-perf autotune --space search_space.json --cmd-template "./kernel --bm {BLOCK_M}" --seed-fraction 0.3
+says err '--seed-fraction 0.3 is more than --max-fraction 0.2'
+cd ..
+
+# The white paper: what a capture consists of, and that it is run again at the same addresses.
+expect 0 rocm-perf isolate --kernel vector_add -o isolate_capture ./kernel_binary
+for file in dispatch.json kernarg.bin kernel.hsaco memory_regions.json; do
+    [ -s isolate_capture/$file ] || fail "no $file"
+done
+ls isolate_capture/memory | grep -q '^region_' || fail 'no memory'
+expect 0 rocm-perf replay full-vm --capture-dir isolate_capture --iterations 1 --verify
+
+# The readme's classes and the skill's critical path.
+expect 0 rocm-perf profile --runs 1 ./kernel_binary --deep-analysis
+[ "$(json critical_path_ns .rocpd_profile/dag.json)" -gt 0 ] || fail 'no critical path'
