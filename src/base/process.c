@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/program_loader.h"
 
 /* This is called with each child of this process while it returns true. */
 typedef bool take_child(void *arg, pid_t child);
@@ -391,9 +392,13 @@ static int exec_failure(struct rp_err *err, const char *path, int errno_value)
 {
     if (errno_value == ENOEXEC)
         return rp_fail(err, RP_USAGE, "%s is neither a program nor a script with a #! line", path);
-    if (errno_value == ENOENT)
-        return rp_fail(err, RP_USAGE, "%s cannot be executed: its interpreter or loader is missing",
-                       path);
+    if (errno_value == ENOENT) {
+        char line[256];
+        const char *program = rp_loader_script_program(path, line);
+
+        return rp_fail(err, RP_USAGE, "%s cannot be executed: its %s%s is missing", path,
+                       program ? "interpreter " : "loader", program ? program : "");
+    }
     return rp_fail_errno(err, RP_USAGE, errno_value, "cannot execute %s", path);
 }
 

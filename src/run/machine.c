@@ -26,6 +26,7 @@ static void take_rocm(struct rp_environment *env, const struct rp_rocm *rocm)
     env->rocm_root = rp_strdup(rocm->root);
     env->rocm_libraries = rp_strdup(rocm->libraries);
     env->rocm_version = rocm->version ? rp_strdup(rocm->version) : NULL;
+    env->rocm_libc = rocm->libc ? rp_strdup(rocm->libc) : NULL;
     if (rocm->parts[RP_ROCM_COMPILER])
         env->compiler = rp_strdup(rocm->parts[RP_ROCM_COMPILER]);
     if (rocm->parts[RP_ROCM_ROCPROFV3])
@@ -288,6 +289,7 @@ void rp_environment_free(struct rp_environment *env)
     free(env->rocm_root);
     free(env->rocm_version);
     free(env->rocm_libraries);
+    free(env->rocm_libc);
     free(env->rocm_problem);
     free(env->rocm_note);
     free(env->compiler);

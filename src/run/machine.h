@@ -19,6 +19,7 @@ struct rp_environment {
     char *rocm_root;
     char *rocm_version;   /**< "7.2.4", "10.1.0" */
     char *rocm_libraries; /**< the folder of its libraries */
+    char *rocm_libc;      /**< version of a private one's libc: "2.44-3"; NULL: not known */
     char *rocm_problem;   /**< why there is none, and what helps: then rocm_kind is NONE */
     char *rocm_note;      /**< what was passed over for this one, though it seems to be a ROCm */
     char *compiler;       /**< hipcc of an installed ROCm, clang++ of the private one */

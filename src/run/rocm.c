@@ -434,6 +434,7 @@ static bool read_private(struct rp_rocm *rocm)
         return false;
     rocm->kind = RP_ROCM_PRIVATE;
     rocm->version = stamp_value(stamp, "rocm");
+    rocm->libc = stamp_value(stamp, "package libc6");
     rocm->libraries = rp_path_join(usr, "lib/x86_64-linux-gnu");
     find_parts(rocm, usr);
     if (llvm) { /* Its hipcc looks for a ROCm in /opt, so its clang++ is called. */
@@ -466,6 +467,7 @@ static void free_rocm(struct rp_rocm *rocm)
 {
     free(rocm->root);
     free(rocm->version);
+    free(rocm->libc);
     free(rocm->libraries);
     free(rocm->reason);
     free(rocm->remedy);

@@ -51,6 +51,7 @@ struct rp_rocm {
     const char *from; /**< "$ROCM_PATH", "python3"; static */
     char *root;
     char *version;   /**< "7.2.4", "10.1.0"; of a ROCm without such a file "HIP 7.16.60430" */
+    char *libc;      /**< of a private one: its libc's version, "2.44-3" */
     char *libraries; /**< the folder of its libraries */
     char *parts[RP_ROCM_PARTS];
     bool reports_calls; /**< its HIP tells the built-in collector what is called */

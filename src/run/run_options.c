@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/program_loader.h"
 #include "trace/capture.h"
 #include "trace/records.h"
 
@@ -375,14 +377,40 @@ static void add_device(const struct rp_run_options *o, char *values[5], struct c
     add(to, RP_THREADS_WAVES_VARIABLE, values[2]);
 }
 
+#define USUAL_LOADER "/lib64/ld-linux-x86-64.so.2"
+
+char *rp_loader_setting(const struct rp_environment *env, const char *machine_libc)
+{
+    const char *root = env->rocm_root, *libraries = env->rocm_libraries;
+    rp_autofree char *loader = NULL;
+
+    if (env->rocm_kind != RP_ROCM_PRIVATE || strpbrk(root, ":;"))
+        return NULL;
+    /* A later build of the same version, "2.44-3", counts as later than "2.44", but is the same. */
+    if (env->rocm_libc &&
+        (strverscmp(machine_libc, env->rocm_libc) >= 0 ||
+         strncmp(machine_libc, env->rocm_libc, strcspn(env->rocm_libc, "-+")) == 0))
+        loader = realpath(USUAL_LOADER, NULL);
+    /* libstdc++ comes first, because a module's own may be older than ROCm's. */
+    return loader
+               ? rp_format("%s::%.*s:%s", loader, (int)(strrchr(loader, '/') - loader), loader,
+                           libraries)
+               : rp_format("%s" USUAL_LOADER ":%s%s:%s", root, strchr(root, ' ') ? "" : libraries,
+                           strchr(root, ' ') ? "" : "/libstdc++.so.6", libraries);
+}
+
 /* Adds the libraries that are injected, and what they record. */
 static int add_libraries(const struct rp_environment *env, const struct rp_run_options *o,
-                         struct changes *to, struct rp_err *err)
+                         char **ret_loader, struct changes *to, struct rp_err *err)
 {
     if (o->device == RP_DEVICE_SOFTWARE) {
         add(to, "LD_PRELOAD", env->device_library);
         to->at[to->count - 1].separator = ":";
+        /* The device's library starts the program's children, too. */
+        *ret_loader = rp_loader_setting(env, gnu_get_libc_version());
     }
+    if (o->device == RP_DEVICE_SOFTWARE && (*ret_loader || getenv(RP_LOADER_VARIABLE)))
+        add(to, RP_LOADER_VARIABLE, *ret_loader);
     if (!o->trace_dir)
         return 0;
     if (!env->tool_library)
@@ -430,7 +458,7 @@ int rp_run_env_make(const struct rp_environment *env, const struct rp_run_option
     for (size_t i = 0; i < more; i++)
         to.at[to.count++] = options->more[i];
     if (env)
-        rc = add_libraries(env, options, &to, err);
+        rc = add_libraries(env, options, &made.values[5], &to, err);
     if (rc < 0)
         rp_run_env_free(&made);
     else

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <gnu/libc-version.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,55 +22,13 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/program_loader.h"
 #include "run/device_thread_trace.h"
 #include "run/kernel_names.h"
 #include "run/record_to_db.h"
 #include "run/source_lines.h"
 #include "trace/code_object.h"
 #include "trace/records.h"
-
-/* Says which loader a program file needs. */
-
-struct rp_program_needs {
-    bool is_elf;       /**< a 64-bit x86 ELF program */
-    bool needs_rocm;   /**< links libamdhip64 or libhsa-runtime64 */
-    bool interp_is_in; /**< its loader lies below the folder that was asked for */
-};
-
-static bool is_rocm_library(const char *name)
-{
-    return strncmp(name, "libamdhip64.so", 14) == 0 ||
-           strncmp(name, "libhsa-runtime64.so", 19) == 0 || strncmp(name, "libhiprtc.so", 12) == 0;
-}
-
-static bool interp_is_in(const struct rp_code_elf *elf, const char *root)
-{
-    const size_t length = strlen(root);
-
-    for (size_t i = 0; i < elf->header.e_phnum; i++) {
-        Elf64_Phdr p;
-
-        if (rp_code_elf_segment(elf, i, &p) && p.p_type == PT_INTERP)
-            return p.p_filesz > length && memcmp(elf->bytes + p.p_offset, root, length) == 0;
-    }
-    return false;
-}
-
-/**
- * Looks at a program file. An unreadable or foreign one gives all false.
- * @param root folder for interp_is_in
- */
-static void program_needs(const char *path, const char *root, struct rp_program_needs *ret)
-{
-    rp_cleanup(rp_code_file_close) struct rp_code_elf elf = {0};
-
-    memset(ret, 0, sizeof *ret);
-    if (!rp_code_file_open(path, &elf))
-        return;
-    ret->is_elf = true;
-    ret->needs_rocm = rp_code_elf_needs(&elf, is_rocm_library);
-    ret->interp_is_in = interp_is_in(&elf, root);
-}
 
 static size_t count_args(char *const *argv)
 {
@@ -80,65 +39,73 @@ static size_t count_args(char *const *argv)
     return n;
 }
 
-/*
- * A program that was linked elsewhere against ROCm has the machine's own loader, which finds no
- * ROCm here, and whose libc is older than the private ROCm's. So the private loader runs it.
- * Programs made by `rocm-perf hipcc` name that loader themselves, and everything else (scripts,
- * Python) is left alone.
- */
-static bool wants_private_loader(const struct rp_environment *env, const char *executable)
+/* What is said first counts: a variable of the configuration, then this process's. */
+static const char *variable_of(const struct rp_run_options *options, const char *name)
 {
-    struct rp_program_needs needs;
+    const char *value = getenv(name);
 
-    if (env->rocm_kind != RP_ROCM_PRIVATE)
-        return false;
-    program_needs(executable, env->rocm_root, &needs);
-    return needs.is_elf && needs.needs_rocm && !needs.interp_is_in;
+    for (const struct rp_env_change *v = options->more; v && v->name; v++)
+        if (strcmp(v->name, name) == 0)
+            value = v->value;
+    return value;
 }
 
-static void plan_argv(const struct rp_environment *env, char *const *argv,
-                      struct rp_launch_plan *plan)
+/** Returns what exec() is told, which a script finds as its own name: with the links in it that led
+ * to the program. */
+static char *path_as_named(const char *search, const char *name, const char *executable)
 {
-    size_t argc = count_args(argv), at = 0;
+    char found[PATH_MAX];
 
-    plan->argv = rp_alloc_zero(argc + 7, sizeof *plan->argv);
-    if (wants_private_loader(env, plan->executable)) {
-        plan->loader_args[0] = rp_format("%s/lib64/ld-linux-x86-64.so.2", env->rocm_root);
-        plan->loader_args[1] = rp_strdup("--library-path");
-        plan->loader_args[2] = rp_format("%s/usr/lib/x86_64-linux-gnu", env->rocm_root);
-        plan->loader_args[3] = rp_strdup("--argv0");
-        for (unsigned i = 0; i < 4; i++)
-            plan->argv[at++] = plan->loader_args[i];
-        plan->argv[at++] = argv[0];
-        plan->argv[at++] = plan->executable;
-        plan->path = rp_strdup(plan->loader_args[0]);
+    if (strchr(name, '/'))
+        return rp_strdup(name);
+    return rp_strdup(rp_loader_search(search, name, found) ? found : executable);
+}
+
+static void plan_argv(const struct rp_environment *env, const struct rp_run_options *options,
+                      char *const *argv, struct rp_launch_plan *plan)
+{
+    rp_autofree char *setting = rp_loader_setting(env, gnu_get_libc_version());
+    const size_t argc = count_args(argv);
+
+    plan->argv = rp_alloc_zero(argc + RP_LOADER_ARGUMENTS, sizeof *plan->argv);
+    plan->words = rp_alloc_zero(1, sizeof *plan->words);
+    plan->named = path_as_named(variable_of(options, "PATH"), argv[0], plan->executable);
+    if (rp_loader_command(setting, variable_of(options, "LD_LIBRARY_PATH"),
+                          variable_of(options, "PATH"), plan->named, argv, plan->words,
+                          plan->argv)) {
+        plan->path = rp_strdup(plan->argv[0]);
     } else {
-        plan->argv[at++] = argv[0];
-        plan->path = rp_strdup(plan->executable);
+        memcpy(plan->argv, argv, argc * sizeof *argv);
+        plan->path = rp_strdup(plan->named);
     }
-    memcpy(plan->argv + at, argv + 1, argc * sizeof *argv); /* The copy includes the terminator. */
 }
 
-/* A configuration may have another PATH. */
-static int find_program(const char *name, const struct rp_env_change *variables, char **ret,
-                        struct rp_err *err)
+/* The kernel would say the same of it as of a text, or would start it without a device. */
+static int check_processor(const char *path, struct rp_err *err)
 {
-    const char *search = NULL;
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    Elf64_Ehdr header; /* What is looked at is at the same place in files of 32 bits. */
 
-    for (; variables && variables->name; variables++)
-        if (strcmp(variables->name, "PATH") == 0)
-            search = variables->value;
-    return rp_find_program_in(search ? search : getenv("PATH"), name, ret, err);
+    if (fd < 0 || read(fd, &header, sizeof header) < (ssize_t)sizeof(Elf32_Ehdr) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64))
+        return 0;
+    return rp_fail(
+        err, RP_USAGE,
+        "%s is a program %s: ROCm has libraries for 64-bit x86 only; compile it for that", path,
+        header.e_ident[EI_CLASS] == ELFCLASS32 ? "of 32 bits" : "for another processor");
 }
 
 int rp_launch_plan(const struct rp_environment *env, const struct rp_run_options *options,
                    char *const *argv, struct rp_launch_plan *ret, struct rp_err *err)
 {
     struct rp_launch_plan plan = {0};
-    int rc = find_program(argv[0], options->more, &plan.executable, err);
+    int rc = rp_find_program_in(variable_of(options, "PATH"), argv[0], &plan.executable, err);
 
     if (rc == 0)
-        plan_argv(env, argv, &plan);
+        rc = check_processor(plan.executable, err);
+    if (rc == 0)
+        plan_argv(env, options, argv, &plan);
     if (rc == 0)
         rc = rp_run_env_make(env, options, &plan.env, err);
     if (rc < 0) {
@@ -151,10 +118,10 @@ int rp_launch_plan(const struct rp_environment *env, const struct rp_run_options
 
 void rp_launch_free(struct rp_launch_plan *plan)
 {
-    for (unsigned i = 0; i < 4; i++)
-        free(plan->loader_args[i]);
     rp_run_env_free(&plan->env);
+    free(plan->words);
     free(plan->executable);
+    free(plan->named);
     free(plan->path);
     free(plan->argv);
     memset(plan, 0, sizeof *plan);

@@ -18,6 +18,7 @@
 
 struct rp_err;
 struct rp_kept_counters;
+struct rp_loader_words;
 struct rp_thread_trace_options;
 
 /* How a program runs: on which device, with which model of time, and what the injected libraries
@@ -135,7 +136,7 @@ char *rp_device_identity_timing(const struct rp_device_identity *identity);
 /** Holds variables for a program. Release it with rp_run_env_free. */
 struct rp_run_env {
     struct rp_env_change *list; /**< ended by a NULL name */
-    char *values[5];            /**< of those that are made here */
+    char *values[6];            /**< of those that are made here */
 };
 
 /**
@@ -151,10 +152,11 @@ void rp_run_env_free(struct rp_run_env *env);
 /** This is a command that is ready for rp_proc_run. Release it with rp_launch_free. */
 struct rp_launch_plan {
     char *path;
-    char **argv; /**< NULL-terminated; strings owned by path, loader args or caller */
+    char **argv; /**< NULL-terminated; strings owned by words, named or caller */
     struct rp_run_env env;
-    char *loader_args[4]; /**< what stands before the program when the private loader runs it */
-    char *executable;     /**< absolute path of the user's program */
+    struct rp_loader_words *words; /**< of the command when another loader starts the program */
+    char *executable;              /**< absolute path of the user's program */
+    char *named;                   /**< the same as the user named it, with links in it */
 };
 
 /**
@@ -166,6 +168,15 @@ struct rp_launch_plan {
 int rp_launch_plan(const struct rp_environment *env, const struct rp_run_options *options,
                    char *const *argv, struct rp_launch_plan *ret, struct rp_err *err);
 void rp_launch_free(struct rp_launch_plan *plan);
+
+/**
+ * Says which loader starts the programs that may need ROCm (base/program_loader.h). That of the
+ * private ROCm brings its newer libc to a machine of an older one; a machine with that libc, or a
+ * newer one, has the right loader, which only has to be told where ROCm is.
+ * @param machine_libc version of the machine's libc: "2.36"
+ * @return owned by the caller; NULL: with an installed ROCm programs start as they are
+ */
+char *rp_loader_setting(const struct rp_environment *env, const char *machine_libc);
 
 /* This section says which GPUs a program file has device code for. */
 

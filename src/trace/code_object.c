@@ -243,10 +243,7 @@ static bool read_dynamic(const struct rp_code_elf *elf, struct dynamic *ret)
     return ret->symbols && ret->names && ret->name_bytes;
 }
 
-/** Returns the first name of that kind in the dynamic segment of which it is true, or NULL.
- * @param is_it NULL: it is true of any */
-static const char *dynamic_name(const struct rp_code_elf *elf, int64_t tag,
-                                bool (*is_it)(const char *name))
+const char *rp_code_elf_soname(const struct rp_code_elf *elf)
 {
     struct dynamic dynamic;
     size_t count = 0;
@@ -259,20 +256,9 @@ static const char *dynamic_name(const struct rp_code_elf *elf, int64_t tag,
     if (!names || names[dynamic.name_bytes - 1])
         return NULL;
     for (size_t i = 0; dynamic_entry(entries, count, i, &d); i++)
-        if (d.d_tag == tag && d.d_un.d_val < dynamic.name_bytes &&
-            (!is_it || is_it(names + d.d_un.d_val)))
+        if (d.d_tag == DT_SONAME && d.d_un.d_val < dynamic.name_bytes)
             return names + d.d_un.d_val;
     return NULL;
-}
-
-bool rp_code_elf_needs(const struct rp_code_elf *elf, bool (*is_it)(const char *name))
-{
-    return dynamic_name(elf, DT_NEEDED, is_it) != NULL;
-}
-
-const char *rp_code_elf_soname(const struct rp_code_elf *elf)
-{
-    return dynamic_name(elf, DT_SONAME, NULL);
 }
 
 static bool word_at(const struct rp_code_elf *elf, uint64_t address, uint32_t *ret)

@@ -70,10 +70,6 @@ bool rp_code_elf_segment(const struct rp_code_elf *elf, size_t i, Elf64_Phdr *re
  */
 const uint8_t *rp_code_elf_at(const struct rp_code_elf *elf, uint64_t address, uint64_t bytes);
 
-/** Calls it with the name of each library that the object needs, until it returns true.
- * @return whether it did */
-bool rp_code_elf_needs(const struct rp_code_elf *elf, bool (*is_it)(const char *name));
-
 /** @return the name that the loader knows a library by; NULL: it has none. It refers to the bytes.
  */
 const char *rp_code_elf_soname(const struct rp_code_elf *elf);

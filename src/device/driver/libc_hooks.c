@@ -209,8 +209,23 @@ static ssize_t readlink_ours(const struct rp_vfs_node *node, char *out, size_t r
     return (ssize_t)taken;
 }
 
+/** Answers for /proc/self/exe where that must be shown as another file. */
+static bool readlink_program(const char *path, char *out, size_t room, ssize_t *ret)
+{
+    char program[PATH_MAX];
+    if (!rp_exec_is_own_program(path, program))
+        return false;
+    const size_t bytes = strlen(program);
+    *ret = (ssize_t)(bytes < room ? bytes : room);
+    memcpy(out, program, (size_t)*ret);
+    return true;
+}
+
 RP_EXPORT ssize_t readlink(const char *restrict path, char *restrict out, size_t room)
 {
+    ssize_t bytes;
+    if (readlink_program(path, out, room, &bytes))
+        return bytes;
     struct rp_vfs_node node = rp_vfs_lookup(path, false);
     return vfs_is_hosts(&node) ? NEXT(readlink)(rp_vfs_hosts_path(&node, path), out, room)
                                : readlink_ours(&node, out, room);
@@ -219,6 +234,9 @@ RP_EXPORT ssize_t readlink(const char *restrict path, char *restrict out, size_t
 RP_EXPORT ssize_t readlinkat(int dir, const char *restrict path, char *restrict out, size_t room)
 {
     struct rp_vfs_at at;
+    ssize_t bytes;
+    if (readlink_program(path, out, room, &bytes))
+        return bytes;
     rp_vfs_lookup_at(dir, path, false, &at);
     return vfs_is_hosts(&at.node) ? NEXT(readlinkat)(at.dir, at.path, out, room)
                                   : readlink_ours(&at.node, out, room);
@@ -229,6 +247,9 @@ ssize_t __readlink_chk(const char *restrict path, char *restrict out, size_t roo
 RP_EXPORT ssize_t __readlink_chk(const char *restrict path, char *restrict out, size_t room,
                                  size_t there)
 {
+    ssize_t bytes;
+    if (room <= there && readlink_program(path, out, room, &bytes))
+        return bytes;
     struct rp_vfs_node node = rp_vfs_lookup(path, false);
     return vfs_is_hosts(&node) || room > there
                ? NEXT(__readlink_chk)(rp_vfs_hosts_path(&node, path), out, room, there)
@@ -241,6 +262,9 @@ RP_EXPORT ssize_t __readlinkat_chk(int dir, const char *restrict path, char *res
                                    size_t room, size_t there)
 {
     struct rp_vfs_at at;
+    ssize_t bytes;
+    if (room <= there && readlink_program(path, out, room, &bytes))
+        return bytes;
     rp_vfs_lookup_at(dir, path, false, &at);
     return vfs_is_hosts(&at.node) || room > there
                ? NEXT(__readlinkat_chk)(at.dir, at.path, out, room, there)
@@ -258,6 +282,9 @@ static char *realpath_ours(const struct rp_vfs_node *node, char *out)
 
 RP_EXPORT char *realpath(const char *restrict path, char *restrict out)
 {
+    char program[PATH_MAX];
+    if (rp_exec_is_own_program(path, program))
+        return out ? strcpy(out, program) : strdup(program);
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
     return vfs_is_hosts(&node) ? NEXT(realpath)(rp_vfs_hosts_path(&node, path), out)
                                : realpath_ours(&node, out);
@@ -266,6 +293,9 @@ RP_EXPORT char *realpath(const char *restrict path, char *restrict out)
 char *__realpath_chk(const char *restrict path, char *restrict out, size_t there);
 RP_EXPORT char *__realpath_chk(const char *restrict path, char *restrict out, size_t there)
 {
+    char program[PATH_MAX];
+    if (there >= sizeof program && rp_exec_is_own_program(path, program))
+        return strcpy(out, program);
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
     return vfs_is_hosts(&node) ? NEXT(__realpath_chk)(rp_vfs_hosts_path(&node, path), out, there)
                                : realpath_ours(&node, out);
@@ -273,6 +303,9 @@ RP_EXPORT char *__realpath_chk(const char *restrict path, char *restrict out, si
 
 RP_EXPORT char *canonicalize_file_name(const char *path)
 {
+    char program[PATH_MAX];
+    if (rp_exec_is_own_program(path, program))
+        return strdup(program);
     struct rp_vfs_node node = rp_vfs_lookup(path, true);
     return vfs_is_hosts(&node) ? NEXT(canonicalize_file_name)(rp_vfs_hosts_path(&node, path))
                                : realpath_ours(&node, NULL);

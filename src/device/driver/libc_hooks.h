@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,6 +35,14 @@
 #define RP_EXPORT __attribute__((visibility("default")))
 
 /* Mark of the functions that the injected library shows to the program. */
+
+/**
+ * A program that a loader was told to start (exec_hooks.c) would find that loader as
+ * /proc/self/exe.
+ * @return whether @p path means this process's program, and there is such a loader: then the
+ * program's absolute path is in @p ret
+ */
+bool rp_exec_is_own_program(const char *path, char ret[PATH_MAX]);
 
 /** Sets errno. @return -1 */
 static inline int fail(int error)

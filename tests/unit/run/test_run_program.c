@@ -111,22 +111,70 @@ static void timing_is_part_of_the_identity(void **state)
 
 /* --- programs ------------------------------------------------------------------------------ */
 
-static void elf_files_tell_their_needs(void **state)
+static void is_setting(const char *root, const char *libc, const char *machine,
+                       const char *expected)
 {
-    struct rp_program_needs needs;
-    rp_autofree char *path = scratch_put("cut", "\177ELF\2\1\1");
+    rp_autofree char *libraries = rp_path_join(root, "usr/lib/x86_64-linux-gnu");
+    const struct rp_environment env = {.rocm_kind = RP_ROCM_PRIVATE,
+                                       .rocm_root = (char *)(uintptr_t)root,
+                                       .rocm_libraries = libraries,
+                                       .rocm_libc = (char *)(uintptr_t)libc};
+    rp_autofree char *setting = rp_loader_setting(&env, machine);
+
+    if (expected)
+        assert_string_equal(setting, expected);
+    else
+        assert_null(setting);
+}
+
+static void the_newer_libc_has_the_loader(void **state)
+{
+    static const char ours[] =
+        "/r/lib64/ld-linux-x86-64.so.2:/r/usr/lib/x86_64-linux-gnu/libstdc++.so.6:"
+        "/r/usr/lib/x86_64-linux-gnu";
+    const struct rp_environment installed = {.rocm_kind = RP_ROCM_INSTALLED,
+                                             .rocm_root = (char *)"/opt/rocm"};
+    rp_autofree char *loader = realpath("/lib64/ld-linux-x86-64.so.2", NULL);
+    rp_autofree char *machines = rp_format("%s::%.*s:/r/usr/lib/x86_64-linux-gnu", loader,
+                                           (int)(strrchr(loader, '/') - loader), loader);
 
     (void)state;
-    program_needs("/proc/self/exe", "/lib64", &needs);
-    assert_true(needs.is_elf);
-    assert_false(needs.needs_rocm);
-    assert_true(needs.interp_is_in);
-    program_needs("/proc/self/exe", "/elsewhere", &needs);
-    assert_false(needs.interp_is_in);
-    program_needs("/etc/passwd", "/", &needs);
-    assert_false(needs.is_elf);
-    program_needs(path, "/", &needs);
-    assert_false(needs.needs_rocm);
+    assert_null(rp_loader_setting(&installed, "2.36"));
+    is_setting("/r", "2.44-3", "2.36", ours);
+    is_setting("/r", "2.44-3", "2.4", ours);
+    is_setting("/r", NULL, "2.36", ours);
+    is_setting("/r", "2.44-3", "2.44", machines);
+    is_setting("/r", "2.44-3", "2.45", machines);
+    is_setting("/r", "2.44-3", "3.0", machines);
+    is_setting("/r:s", "2.44-3", "2.36", NULL); /* which no path of libraries can hold */
+    is_setting("/r s", "2.44-3", "2.36",
+               "/r s/lib64/ld-linux-x86-64.so.2::/r s/usr/lib/x86_64-linux-gnu");
+}
+
+/* A file that begins as a program does: its words and its machine. */
+static void is_refused(unsigned char class, uint16_t machine, const char *why)
+{
+    Elf64_Ehdr header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, class},
+                         .e_machine = machine};
+    rp_autofree char *path = rp_path_join(scratch_dir, "foreign");
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(rp_write_file(path, (const char *)&header, sizeof header, NULL), 0);
+    assert_int_equal(check_processor(path, &err), why ? -RP_USAGE : 0);
+    if (why)
+        assert_non_null(strstr(err.text, why));
+}
+
+static void programs_of_other_processors_are_refused(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    is_refused(ELFCLASS32, EM_386, "foreign is a program of 32 bits");
+    is_refused(ELFCLASS64, EM_AARCH64, "foreign is a program for another processor");
+    is_refused(ELFCLASS64, EM_X86_64, NULL);
+    assert_int_equal(check_processor("/etc/passwd", &err), 0);
+    assert_int_equal(check_processor("/nowhere", &err), 0);
 }
 
 /* The value that a program gets; NULL: none, or it is taken out. @p ret_said  whether the plan
@@ -321,7 +369,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(devices_are_resolved),
         cmocka_unit_test(timing_is_part_of_the_identity),
-        cmocka_unit_test(elf_files_tell_their_needs),
+        cmocka_unit_test(the_newer_libc_has_the_loader),
+        cmocka_unit_test(programs_of_other_processors_are_refused),
         cmocka_unit_test(plans_carry_device_and_collector),
         cmocka_unit_test(options_become_variables),
         cmocka_unit_test(nothing_said_is_inherited),

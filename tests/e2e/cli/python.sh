@@ -1,0 +1,199 @@
+# Programs of the machine's Python on a private ROCm whose libc is newer: they load HIP, and so do the Pythons that they
+# start. Everything else that they start runs with the machine's libc, as it does without rocm-perf.
+. "$(dirname "$0")/../lib.sh"
+rocm=$(rocm-perf doctor --json | python3 -c 'import json,sys; r = json.load(sys.stdin)["rocm"]; print(r["path"] if r["kind"] == "private" else "")')
+if [ -z "$rocm" ]; then
+    # An installed ROCm is of the machine's libc: nothing may be changed here.
+    expect 0 rocm-perf run --device software python3 -c 'import os; assert "ROCM_PERF_DEVICE_LOADER" not in os.environ'
+    exit 0
+fi
+expect 0 env -u PYTHONHOME python3 -c 'import os, sys; print(os.path.realpath(sys.executable))'
+python=$(cat out)
+
+# One device, and one kernel of a code object.
+cat >twice.hip <<'EOF'
+#include <hip/hip_runtime.h>
+extern "C" __global__ void twice(int *x) { x[threadIdx.x] *= 2; }
+EOF
+rocm-perf hipcc --genco --offload-arch=gfx942 -O3 twice.hip -o twice.co
+cat >hip.py <<'EOF'
+import ctypes
+
+hip = ctypes.CDLL("libamdhip64.so.7")
+
+
+def devices(_=None):
+    count = ctypes.c_int()
+    assert hip.hipGetDeviceCount(ctypes.byref(count)) == 0
+    return count.value
+
+
+def check(status):
+    assert status == 0, status
+
+
+def twice():
+    module, kernel, at = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    check(hip.hipModuleLoadData(ctypes.byref(module), open("twice.co", "rb").read()))
+    check(hip.hipModuleGetFunction(ctypes.byref(kernel), module, b"twice"))
+    check(hip.hipMalloc(ctypes.byref(at), 256))
+    values = (ctypes.c_int * 64)(*range(64))
+    check(hip.hipMemcpy(at, values, 256, 1))
+    words = (ctypes.c_void_p * 1)(ctypes.cast(ctypes.pointer(at), ctypes.c_void_p))
+    check(hip.hipModuleLaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, None, words, None))
+    check(hip.hipMemcpy(values, at, 256, 2))
+    assert list(values) == [2 * i for i in range(64)]
+
+
+if __name__ == "__main__":
+    assert ctypes.CDLL("libamdhip64.so").hipInit(0) == 0
+    twice()
+    print("devices", devices())
+EOF
+for program in python3 "$python"; do
+    expect 0 rocm-perf run --device software -- "$program" hip.py
+    says out 'devices 1'
+done
+expect 0 rocm-perf profile --device software --runs 1 --json -- python3 -m hip
+json kernels out | grep -q '"twice"' || fail 'the kernel is not named'
+expect 0 rocm-perf isolate --device software --kernel twice -o captured -- python3 hip.py
+expect 0 rocm-perf replay full-vm --device software --capture-dir captured --iterations 1 --verify
+
+# Children: those that load HIP find the device, and the others the machine's libc.
+printf '#!/bin/sh\n/bin/true && grep -c "$ROCM" /proc/self/maps\nexit 9\n' >shell.sh
+cat >children.py <<'EOF'
+import multiprocessing
+import os
+import subprocess
+import sys
+
+import hip
+
+COUNT = "import hip; print('devices', hip.devices(), flush=True)"
+
+if __name__ == "__main__":
+    assert os.environ["ROCM"] in open("/proc/self/maps").read()
+    assert "LD_LIBRARY_PATH" not in os.environ
+    subprocess.run(["/bin/true"], check=True)
+    assert os.environ["ROCM"] not in subprocess.check_output(["cat", "/proc/self/maps"], text=True)
+    assert subprocess.run(["sh", "shell.sh"], capture_output=True).stdout == b"0\n"
+    assert subprocess.run(["sh", "shell.sh"], capture_output=True).returncode == 9
+    subprocess.run(["cc", "-x", "c", "-", "-o", "made"], input=b"int main(void) { return 5; }", check=True)
+    assert subprocess.run(["./made"]).returncode == 5
+    assert subprocess.run("exit 3", shell=True).returncode == 3
+    subprocess.run([sys.executable, "-c", "pass"], env={}, check=True)
+    for start in "fork", "spawn", "forkserver":
+        with multiprocessing.get_context(start).Pool(1) as pool:
+            assert pool.map(devices := hip.devices, [0]) == [1], start
+            pool.close()
+            pool.join()
+    subprocess.run([sys.executable, "-c", COUNT], check=True)
+    subprocess.run("exec python3 -c '%s'" % COUNT.replace("'", '"'), shell=True, check=True)
+    for spawn in os.posix_spawn, os.posix_spawnp:
+        assert os.waitpid(spawn(sys.executable, [sys.executable, "-c", COUNT], os.environ), 0)[1] == 0
+    assert os.spawnlp(os.P_WAIT, "python3", "python3", "-c", COUNT) == 0
+EOF
+cat >again.py <<'EOF'
+import os
+import sys
+
+import hip
+
+assert hip.devices() == 1
+os.execv(sys.executable, [sys.executable, "-c", "import hip; raise SystemExit(6 + hip.devices())"])
+EOF
+export ROCM="$rocm"
+for program in python3 "$python"; do
+    expect 0 rocm-perf run --device software -- "$program" children.py
+    [ "$(grep -c '^devices 1$' out)" = 5 ] || { cat out err >&2; fail 'children without a device'; }
+    [ ! -s err ] || { cat err >&2; fail 'children complain'; }
+    expect 7 rocm-perf run --device software -- "$program" again.py
+done
+
+# What a program sees of itself is what it would see without the loader.
+cat >self.py <<'EOF'
+import os
+import sys
+
+os.chdir("/")
+print(sys.executable, sys.prefix, sys.base_prefix, sys.argv, sys.flags.isolated, os.path.realpath(sys.executable))
+print(os.readlink("/proc/self/exe"), os.path.realpath("/proc/self/exe"), os.readlink("/proc/%d/exe" % os.getpid()))
+EOF
+cp self.py env-script
+sed -i '1i #!/usr/bin/env python3' env-script
+cp self.py script
+sed -i "1i #!$python -I" script
+"$python" -m venv --without-pip venv
+cp self.py venv-script
+sed -i "1i #!$SCRATCH/venv/bin/python" venv-script
+chmod +x env-script script venv-script
+same_as_alone() {
+    expect 0 "$@"
+    cp out alone
+    expect 0 rocm-perf run --device software -- "$@"
+    cmp alone out || { cat alone out >&2; fail "$* sees something else of itself"; }
+}
+expect 0 rocm-perf run --device software -- python3 -c 'print(open("/proc/self/comm").read())'
+says out python
+same_as_alone "$python" self.py one 'two three'
+same_as_alone ./env-script one
+same_as_alone ./script one
+same_as_alone venv/bin/python self.py
+same_as_alone ./venv-script
+PATH="$SCRATCH/venv/bin:$PATH" same_as_alone python3 self.py
+# Where Python is found by another program's help (pyenv), that program finds it here, too.
+same_as_alone python3 -c 'import sys; print(sys.prefix)'
+
+# Libraries of the user: a folder, one that has the machine's libc, one that is loaded first, and a module with its own
+# libstdc++, which is older than ROCm's.
+mkdir -p mine own
+printf 'int answer(void) { return 42; }\n' >mine.c
+printf 'int first(void) { return 1; }\n' >first.c
+printf '#include <string>\nextern "C" int letters(const char *text) { return std::string(text).size(); }\n' >letters.cc
+cc -shared -fPIC mine.c -o mine/libmine.so
+cc -shared -fPIC first.c -o first.so
+cp "$(c++ -print-file-name=libstdc++.so.6)" own/
+c++ -shared -fPIC letters.cc -o own/letters.so -Wl,--disable-new-dtags,-rpath,'$ORIGIN'
+cat >libraries.py <<'EOF'
+import ctypes
+import os
+import subprocess
+
+assert ctypes.CDLL("own/letters.so").letters(b"word") == 4
+assert ctypes.CDLL("libmine.so").answer() == 42
+assert ctypes.CDLL(None).first() == 1
+import hip  # noqa: E402
+
+assert hip.devices() == 1
+child = subprocess.check_output(["sh", "-c", "echo $LD_LIBRARY_PATH $LD_PRELOAD; cat /proc/self/maps"], text=True)
+assert child.startswith(os.environ["LIBRARIES"] + " "), child
+assert "first.so" in child and os.environ["ROCM"] not in child, child
+EOF
+export LIBRARIES="$SCRATCH/mine:/usr/lib/x86_64-linux-gnu:/lib64"
+expect 0 env LD_LIBRARY_PATH="$LIBRARIES" LD_PRELOAD="$SCRATCH/first.so" rocm-perf run --device software -- "$python" libraries.py
+
+# Ends of programs, and programs that are none of this.
+expect 3 rocm-perf run --device software -- python3 -c 'raise SystemExit(3)'
+expect 143 rocm-perf run --device software -- python3 -c 'import os; os.kill(os.getpid(), 15)'
+printf 'int main(void) { return 4; }\n' >four.c
+cc -static four.c -o static
+expect 4 rocm-perf run --device software ./static
+cp "$python" with-rights
+chmod u+s with-rights
+expect 0 rocm-perf run --device software ./with-rights -S -c "import os; assert os.environ['ROCM'] not in open('/proc/self/maps').read()"
+if command -v node >/dev/null; then
+    same_as_alone node -e 'console.log(process.execPath, require("child_process").execFileSync(process.execPath, ["-p", "6 * 7"]).toString())'
+fi
+printf 'echo text\n' >text
+printf '#!/nowhere/python3\n' >nobody
+chmod +x text nobody
+expect 2 rocm-perf run --device software ./text
+says err 'text is neither a program nor a script with a #! line'
+expect 2 rocm-perf run --device software ./nobody
+says err 'nobody cannot be executed: its interpreter /nowhere/python3 is missing'
+head -c 4 "$python" >small
+printf '\001\001\001' >>small
+head -c 100 /dev/zero >>small
+chmod +x small
+expect 2 rocm-perf run --device software ./small
+says err 'small is a program of 32 bits: ROCm has libraries for 64-bit x86 only; compile it for that'
