@@ -137,11 +137,11 @@ void rp_orphans_kill(const struct rp_orphans *adopted, pid_t except)
         poll(NULL, 0, ROUND_MS);
 }
 
-/* This part measures how much memory the processes below this one have. */
+/* This part measures how much memory and processor time the processes below this one have taken. */
 
 struct process {
     pid_t pid, parent;
-    uint64_t resident_pages;
+    uint64_t resident_pages, cpu_ticks;
     bool ours;
 };
 
@@ -162,14 +162,19 @@ static bool read_process(const char *name, struct process *ret)
     fclose(file);
     text[got] = 0;
     at = strrchr(text, ')');
-    /* By proc(5) the state stands behind the name, then the parent; rss is field 24. */
+    /* By proc(5) the state stands behind the name, then the parent; times in user and kernel mode
+     * are fields 14 and 15, rss is field 24. */
     if (!at || sscanf(at + 1, " %*c %d", &parent) != 1)
         return false;
-    for (unsigned field = 2; field < 24 && at; field++)
+    *ret = (struct process){.pid = atoi(name), .parent = parent};
+    for (unsigned field = 3; field <= 24; field++) {
         at = strchr(at + 1, ' ');
-    if (!at)
-        return false;
-    *ret = (struct process){atoi(name), parent, strtoull(at + 1, NULL, 10), false};
+        if (!at)
+            return false;
+        if (field == 14 || field == 15)
+            ret->cpu_ticks += strtoull(at + 1, NULL, 10);
+    }
+    ret->resident_pages = strtoull(at + 1, NULL, 10);
     return true;
 }
 
@@ -198,16 +203,10 @@ static struct process *read_all(size_t *ret_count)
     return list;
 }
 
-/** Adds up the resident bytes of all that descend from this process, without itself. Pages that
- * several of them share count several times.
- * @return 0 where /proc is not there */
-static uint64_t proc_tree_resident_bytes(void)
+/** Marks those that descend from this process, without itself. */
+static void mark_ours(struct process *list, size_t count)
 {
-    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     const pid_t self = getpid();
-    size_t count;
-    rp_autofree struct process *list = read_all(&count);
-    uint64_t pages = 0;
     bool more = true;
 
     while (more) { /* This is repeated as often as the tree is deep. */
@@ -217,13 +216,36 @@ static uint64_t proc_tree_resident_bytes(void)
 
             for (size_t j = 0; j < count && !below && !list[i].ours; j++)
                 below = list[j].ours && list[j].pid == list[i].parent;
-            if (below && !list[i].ours) {
-                list[i].ours = more = true;
-                pages += list[i].resident_pages;
-            }
+            more |= below && !list[i].ours;
+            list[i].ours |= below;
         }
     }
-    return pages * page_bytes;
+}
+
+/** Adds up the resident bytes. Pages that several of them share count several times.
+ * @return 0 where /proc is not there */
+static uint64_t proc_tree_resident_bytes(void)
+{
+    size_t count;
+    rp_autofree struct process *list = read_all(&count);
+    uint64_t pages = 0;
+
+    mark_ours(list, count);
+    for (size_t i = 0; i < count; i++)
+        pages += list[i].ours ? list[i].resident_pages : 0;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t rp_proc_tree_cpu_ms(void)
+{
+    size_t count;
+    rp_autofree struct process *list = read_all(&count);
+    uint64_t ticks = 0;
+
+    mark_ours(list, count);
+    for (size_t i = 0; i < count; i++)
+        ticks += list[i].ours ? list[i].cpu_ticks : 0;
+    return ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
 /* This is the one piece of state that a signal handler can reach: whom to pass a signal to (a
@@ -474,25 +496,29 @@ static void pause_ms(int ms)
     poll(NULL, 0, ms);
 }
 
+/** This is why a process need not be waited for any more. */
+enum reason { ENDED = 0, TIMED_OUT, OVER_MEMORY, HUNG };
+
 /* Waits so long for its end, while all of its processes together stay within their memory. Each
  * look at them is reported to whoever waits. */
-static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begin_ns,
-                             bool *ret_over)
+static enum reason wait_until(int pidfd, const struct rp_proc *proc, int64_t begin_ns)
 {
     enum { LOOK_NS = 100000000 };
     const uint64_t most_resident_bytes = proc->limits ? proc->limits->resident_bytes : 0;
     const int64_t until_ns = proc->timeout_ns ? begin_ns + proc->timeout_ns : INT64_MAX;
+    const bool looks = most_resident_bytes || proc->waiting || proc->hangs;
 
     for (;;) {
         const int64_t look_ns = rp_now_ns() + LOOK_NS;
 
-        if ((!most_resident_bytes && !proc->waiting) || look_ns >= until_ns)
-            return has_ended_until(pidfd, until_ns);
+        if (!looks || look_ns >= until_ns)
+            return has_ended_until(pidfd, until_ns) ? ENDED : TIMED_OUT;
         if (has_ended_until(pidfd, look_ns))
-            return true;
-        *ret_over = most_resident_bytes && proc_tree_resident_bytes() > most_resident_bytes;
-        if (*ret_over)
-            return false;
+            return ENDED;
+        if (most_resident_bytes && proc_tree_resident_bytes() > most_resident_bytes)
+            return OVER_MEMORY;
+        if (proc->hangs && proc->hangs(proc->context))
+            return HUNG;
         if (proc->waiting)
             proc->waiting(proc->context, look_ns - begin_ns);
     }
@@ -500,16 +526,17 @@ static bool has_ended_within(int pidfd, const struct rp_proc *proc, int64_t begi
 
 /* Without pidfds (Linux before 5.3) there is no limit. A shell dies at once of SIGTERM, while a
  * program that it has started may be writing down its results: that program has the time of grace,
- * too. */
-static bool end_after(const struct rp_proc *proc, const struct rp_orphans *adopted, pid_t child,
-                      int64_t begin_ns, bool *ret_over)
+ * too. There is none where the machine has no memory left, and for what will not end. */
+static enum reason end_after(const struct rp_proc *proc, const struct rp_orphans *adopted,
+                             pid_t child, int64_t begin_ns)
 {
     rp_autoclose int pidfd = pidfd_open(child, 0);
+    const enum reason reason = pidfd < 0 ? ENDED : wait_until(pidfd, proc, begin_ns);
     int64_t killed_at_ns;
 
-    if (pidfd < 0 || has_ended_within(pidfd, proc, begin_ns, ret_over))
-        return false;
-    if (!*ret_over) { /* Otherwise the machine has no memory left, and so no time for grace. */
+    if (reason == ENDED)
+        return ENDED;
+    if (reason == TIMED_OUT) {
         kill(signal_target, SIGTERM);
         killed_at_ns = rp_now_ns() + GRACE_NS;
         has_ended_until(pidfd, killed_at_ns);
@@ -519,16 +546,20 @@ static bool end_after(const struct rp_proc *proc, const struct rp_orphans *adopt
     /* This also kills the rest of its group, because the process is not reaped yet. */
     kill(signal_target, SIGKILL);
     killed = 1;
-    return !*ret_over;
+    return reason;
 }
 
 static void wait_for(const struct rp_proc *proc, const struct rp_orphans *adopted, pid_t child,
                      int64_t begin_ns, struct rp_proc_end *end)
 {
+    enum reason reason = ENDED;
     int status;
 
-    end->timed_out = (proc->timeout_ns || proc->waiting) &&
-                     end_after(proc, adopted, child, begin_ns, &end->over_memory);
+    if (proc->timeout_ns || proc->waiting || proc->hangs)
+        reason = end_after(proc, adopted, child, begin_ns);
+    end->timed_out = reason == TIMED_OUT;
+    end->over_memory = reason == OVER_MEMORY;
+    end->hung = reason == HUNG;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (killed)
@@ -537,8 +568,77 @@ static void wait_for(const struct rp_proc *proc, const struct rp_orphans *adopte
     end->status = end->signaled ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Who is killed with SIGKILL cannot end what he has started. So a process of ours waits on a pipe,
+ * whose other end nobody else has: the end of this process without a word closes it. */
+
+struct guard {
+    pid_t pid; /**< 0: none */
+    int pipe;
+};
+
+/* Runs in the child, which may only do what is safe beside threads. The pipe is standard input. */
+static void guard_main(void)
+{
+    enum { MOST_FILES = 1024, ROUND_MS = 50 };
+    sigset_t all;
+    pid_t target = 0;
+    char word;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setsid(); /* Signals of a terminal and for our group are not for it. */
+    for (int fd = 1; fd < MOST_FILES; fd++)
+        close(fd);
+    if (read(STDIN_FILENO, &target, sizeof target) != (ssize_t)sizeof target ||
+        read(STDIN_FILENO, &word, 1) == 1)
+        _exit(0);
+    kill(target, SIGTERM);
+    for (int i = 0; i < GRACE_NS / 1000000 / ROUND_MS && kill(target, 0) == 0; i++)
+        pause_ms(ROUND_MS);
+    kill(target, SIGKILL);
+    _exit(0);
+}
+
+/* Without processes or descriptors to spare there is none. */
+static void guard_begin(struct guard *ret)
+{
+    int ends[2];
+
+    *ret = (struct guard){0, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    ret->pid = fork();
+    if (ret->pid == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[1]);
+        guard_main();
+    }
+    close(ends[0]);
+    ret->pipe = ends[1];
+    if (ret->pid < 0) {
+        close(ends[1]);
+        *ret = (struct guard){0, -1};
+    }
+}
+
+static void guard_tell(const struct guard *guard, pid_t target)
+{
+    if (guard->pid)
+        (void)!write(guard->pipe, &target, sizeof target);
+}
+
+static void guard_end(struct guard *guard)
+{
+    if (!guard->pid)
+        return;
+    (void)!write(guard->pipe, "", 1);
+    close(guard->pipe);
+    while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
 static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopted,
-                     struct rp_proc_end *ret, struct rp_err *err)
+                     const struct guard *guard, struct rp_proc_end *ret, struct rp_err *err)
 {
     int report[2], exec_errno = 0;
     int64_t begin_ns = rp_now_ns();
@@ -565,6 +665,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
         setpgid(child, child);
     survived_run = proc->result_survives;
     signal_target = own_group ? -child : child;
+    guard_tell(guard, signal_target);
     close(report[1]);
     if (interrupted_by) /* The signal came between the fork and the line above. */
         kill(signal_target, interrupted_by);
@@ -586,15 +687,19 @@ int rp_proc_run(const struct rp_proc *proc, struct rp_proc_end *ret, struct rp_e
     struct sigaction old[ENDING_SIGNALS];
     struct rp_proc_end end = {0};
     struct rp_orphans adopted;
+    struct guard guard = {0};
     int rc;
 
     catch_signals(old);
+    if (proc->guarded)
+        guard_begin(&guard);
     rp_orphans_begin(&adopted);
     killed = 0;
     rc = rp_proc_interrupted(err);
     if (rc == 0)
-        rc = run_child(proc, &adopted, &end, err);
+        rc = run_child(proc, &adopted, &guard, &end, err);
     rp_orphans_end(&adopted);
+    guard_end(&guard);
     for (unsigned i = 0; i < ENDING_SIGNALS; i++)
         sigaction(ending_signals[i], &old[i], NULL);
     end.interrupted = proc->result_survives ? stop_asked : 0;

@@ -71,13 +71,20 @@ struct rp_proc {
     bool result_survives; /**< after rp_proc_survive_signals: it is what a signal is to end */
     /**< called ten times a second while it runs; may be NULL */
     void (*waiting)(void *context, int64_t elapsed_ns);
+    /** called as often; may be NULL. True: it will never end, and is killed with all that it has
+     * started */
+    bool (*hangs)(void *context);
     void *context;
+    /** It may not end when this process dies: another process then ends all of its group, at the
+     * latest after 5 s. */
+    bool guarded;
 };
 
 struct rp_proc_end {
     bool signaled;
     int status;       /**< exit status, or the signal's number */
     bool over_memory; /**< it took more than limits.resident_bytes, and was killed */
+    bool hung;        /**< it was killed because of proc.hangs */
     bool timed_out;   /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
     int interrupted;  /**< with result_survives: the signal that came, at the latest now; 0: none */
     int64_t wall_ns;  /**< start to end, monotonic clock */
@@ -116,6 +123,10 @@ void rp_proc_switch_by_signals(uint32_t *paused);
 int rp_proc_interrupting_signal(void);
 /** @return 0, or RP_INTERRUPTED when such a signal has come */
 int rp_proc_interrupted(struct rp_err *err);
+
+/** Adds up the processor time of all that descend from this process and run now; 0 without /proc.
+ */
+uint64_t rp_proc_tree_cpu_ms(void);
 
 /** Replaces this process; returns only on failure, with RP_USAGE. */
 int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err);

@@ -165,11 +165,17 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
                        options->args.operands[0]);
     if (launches && launches->failed)
         return all_failed(options, launches, err);
-    return rp_fail(err, RP_BAD_INPUT,
-                   "%s launched no kernel on %s, so there is nothing to "
-                   "profile" RP_WALLCLOCK_INSTEAD,
-                   options->args.operands[0],
-                   session->run.device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU");
+    /* rocprofv3 writes nothing where it was not told of the end, nor where nothing happened. */
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "%s launched no kernel on %s, so there is nothing to "
+        "profile%s" RP_WALLCLOCK_INSTEAD,
+        options->args.operands[0],
+        session->run.device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU",
+        session->tracer->shows_log && !session->runs[0].db_count
+            ? ", or it left by _exit() before rocprofv3 wrote its trace (--tracer builtin "
+              "keeps it)"
+            : "");
 }
 
 static void note_interrupted(const struct rp_profile_cli *options,
@@ -319,6 +325,18 @@ static int run_all(const struct rp_profile_cli *options, struct rp_profile_sessi
     return options->wallclock || session->run_count == 1 ? 0 : tell_runs_apart(session, err);
 }
 
+/* A thread trace that cannot be is said at once: the runs before it may take long. */
+static void foresee_threads(struct rp_profile_session *session)
+{
+    struct rp_err err = RP_ERR_INIT;
+
+    if (session->tracer->check_threads(&session->env, &session->threads, &err) == 0)
+        return;
+    session->threads_lost = rp_strdup(err.text);
+    session->no_threads_reason = session->threads_lost;
+    rp_cli_note("warning: no thread trace: %s", err.text);
+}
+
 /* Refuses everything that can be refused before the program runs. */
 static int prepare(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    struct rp_err *err)
@@ -366,6 +384,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
     };
     if (rc == 0 && options->deep_analysis && rp_device_counts(session))
         rc = rp_device_thread_trace_check(&session->threads, err);
+    if (rc == 0 && options->deep_analysis && session->tracer->check_threads)
+        foresee_threads(session);
     if (rc == 0)
         rc = rp_find_program(options->args.operands[0], &program, err);
     if (rc == 0 && session->env.rocm_note && !options->quiet)
@@ -434,6 +454,24 @@ static int time_kernels(struct rp_profile_session *session, struct rp_err *err)
     return find_differences(session, err);
 }
 
+/* A trace of rocprofv3 does not say by which model the software device made its times, but who
+ * started the device knows. */
+static int know_timing(struct rp_profile_session *session, struct rp_err *err)
+{
+    rp_cleanup(rp_device_identity_free) struct rp_device_identity on = {0};
+    struct rp_profile *profile = session->profile;
+    int rc;
+
+    if (session->run.device != RP_DEVICE_SOFTWARE || !session->tracer || profile->timing_model)
+        return 0;
+    rc = rp_device_identify(&session->env, &session->run, &on, err);
+    if (rc < 0)
+        return rc;
+    profile->timing_model = rp_timing_word(rp_timing_in_force(&session->run));
+    profile->timing_version = on.timing_version;
+    return 0;
+}
+
 static void rp_profile_session_free(struct rp_profile_session *session);
 
 /**
@@ -458,6 +496,8 @@ static int profile_session_run(const struct rp_profile_cli *options, struct rp_p
         rc = rp_profile_compute(session.stores, session.store_count,
                                 options->wallclock ? session.wall_ms : session.runtime_ms,
                                 session.run_count, &session.profile, err);
+    if (rc == 0)
+        rc = know_timing(&session, err);
     if (rc == 0 && !options->wallclock)
         rc = time_kernels(&session, err);
     if (rc == 0)
@@ -509,6 +549,8 @@ static void rp_profile_session_free(struct rp_profile_session *session)
     free(session->runtime_ms);
     free(session->wall_ms);
     free(session->tracer_version);
+    free(session->counters_lost);
+    free(session->threads_lost);
     rp_roofline_free(&session->roofline);
     rp_counters_free(session->counters);
     rp_kept_counters_free(&session->kept);

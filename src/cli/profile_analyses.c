@@ -356,6 +356,17 @@ static int read_run(const struct rp_run *run, struct rp_counters **ret, struct r
     return rc;
 }
 
+/* The base run is a result by itself, so that this one's end is told without keeping what it left.
+ */
+static int further_run_failed(const struct rp_profile_cli *options,
+                              const struct rp_profile_session *session, const struct rp_run *run,
+                              const char *where, struct rp_err *err)
+{
+    rp_autofree char *how = rp_profile_end_text(options, session, run);
+
+    return rp_fail(err, RP_PROGRAM, "%s %s in %s", options->args.operands[0], how, where);
+}
+
 static int run_pass(const struct rp_profile_cli *options, struct rp_profile_session *session,
                     const struct rp_counter_plan *plan, size_t at, double left_s,
                     struct rp_run *ret, struct rp_err *err)
@@ -371,8 +382,30 @@ static int run_pass(const struct rp_profile_cli *options, struct rp_profile_sess
     int rc = rp_profile_run(options, session, &step, ret, err);
 
     if (rc == 0 && !session->interrupted && !ret->too_much && rp_profile_ended_badly(options, ret))
-        rc = rp_profile_session_failed(options, session, ret, what, err);
+        rc = further_run_failed(options, session, ret, what, err);
     return rc;
+}
+
+/* A run after the base run has failed. What it left says nothing. */
+static bool is_lost(const struct rp_profile_session *session, int rc)
+{
+    return !session->interrupted &&
+           (rc == -RP_PROGRAM || rc == -RP_ENVIRONMENT || rc == -RP_BAD_INPUT);
+}
+
+/* Takes what is known of the failure out of the error: the result goes on without.
+ * @return the reason, which the caller frees */
+static char *lose(const struct rp_run *run, const char *what, struct rp_err *err)
+{
+    char *why = rp_strdup(err->text);
+
+    rp_cli_note("warning: %s failed, the result is without: %s", what, why);
+    for (size_t i = 0; i < run->db_count; i++)
+        unlink(run->db_paths[i]);
+    if (run->thread_trace)
+        rp_remove_tree(run->thread_trace);
+    *err = (struct rp_err)RP_ERR_INIT;
+    return why;
 }
 
 /* Takes the pass's counters. The base run's dispatches, which have the times, come first. */
@@ -447,6 +480,11 @@ static int count_all(const struct rp_profile_cli *options, struct rp_profile_ses
                 return 0;
             }
         }
+        if (is_lost(session, rc)) {
+            session->counters_lost = lose(&run, "a run that counts", err);
+            session->roofline_reason = session->counters_lost;
+            return 0;
+        }
         if (rc < 0)
             return rc;
         session->counter_passes += !run.too_much;
@@ -492,7 +530,7 @@ static int make_roofline(const struct rp_profile_cli *options, struct rp_profile
                            .notes = rp_cli_notes()};
     int rc;
 
-    if (!session->counters)
+    if (!session->counters || session->counters_lost)
         return 0;
     rp_buf_puts(&session->summary, wish->print == RP_RESULT_TERMINAL ? "\n" : "");
     rc = rp_make_roofline(&in, &roof, &session->roofline, err);
@@ -637,7 +675,7 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
     in.waves = session->waves;
     rp_buf_puts(&session->summary, wish->print == RP_RESULT_TERMINAL ? "\n" : "");
     if (wish->print == RP_RESULT_TERMINAL && session->run.device == RP_DEVICE_SOFTWARE &&
-        rp_timing_in_force(&session->run) != RP_TIMING_DETAILED)
+        !session->tracer->count && rp_timing_in_force(&session->run) != RP_TIMING_DETAILED)
         rp_buf_puts(&session->summary,
                     "Thread traces need detailed timing: they are of a further run that has it, "
                     "and\ntheir cycles are not those of the times above.\n");
@@ -697,7 +735,12 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
         return 0;
     }
     if (rc == 0 && rp_profile_ended_badly(options, &run))
-        rc = rp_profile_session_failed(options, session, &run, "the thread trace", err);
+        rc = further_run_failed(options, session, &run, "the thread trace", err);
+    if (is_lost(session, rc)) {
+        session->threads_lost = lose(&run, "the run with a thread trace", err);
+        session->no_threads_reason = session->threads_lost;
+        return 0;
+    }
     if (rc == 0 && !run.thread_trace)
         session->no_threads_reason = no_trace(session, &run);
     else if (rc == 0)
@@ -712,6 +755,8 @@ static int deep(const struct rp_profile_cli *options, struct rp_profile_session 
         session->no_threads_reason = interrupted_threads;
         return 0;
     }
+    if (session->threads_lost) /* It was foreseen. */
+        return 0;
     if (session->tracer->count) /* Only rocprofv3 has counters and thread traces. */
         return trace_threads(options, session, wish, err);
     if (session->run.device != RP_DEVICE_SOFTWARE)
@@ -921,7 +966,8 @@ int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_
         rc = make_roofline(options, session, options->roofline || all ? &wish : &silent, err);
     if (rc == 0 && options->deep_analysis)
         rc = deep(options, session, all ? &wish : &silent, err);
-    if (rc == 0 && roofline && !session->counters && wish.print == RP_RESULT_TERMINAL)
+    if (rc == 0 && roofline && !session->has_roofline && session->roofline_reason &&
+        wish.print == RP_RESULT_TERMINAL)
         rp_buf_printf(&session->summary, "\nNo roofline: %s.\n", session->roofline_reason);
     if (rc == 0 && session->no_threads_reason && wish.print == RP_RESULT_TERMINAL)
         rp_buf_printf(&session->summary, "\nNo thread trace: %s.\n", session->no_threads_reason);

@@ -424,6 +424,8 @@ char *rp_profile_end_text(const struct rp_profile_cli *options,
     if (run->end.timed_out)
         return rp_format("did not end within %g s (--timeout)%s", options->timeout_s,
                          foreign ? ", or rocprofv3 hung (--tracer builtin would tell)," : "");
+    if (run->end.hung)
+        return rp_format("hung under rocprofv3 and was killed");
     if (run->end.signaled && run->end.status == SIGXFSZ)
         return rp_format("wrote a file beyond the limit on their size (ulimit -f), which killed it "
                          "(SIGXFSZ),");

@@ -58,11 +58,13 @@ struct rp_profile_session {
     struct rp_counters *counters; /**< of all passes; NULL: none */
     struct rp_roofline roofline;
     bool has_roofline;                      /**< or a reason in it */
-    const char *roofline_reason;            /**< static: why it was not tried */
+    const char *roofline_reason;            /**< why it was not tried */
+    char *counters_lost;                    /**< why a run that counts failed; NULL: none did */
     size_t counter_passes;                  /**< runs that counted */
     struct rp_thread_traces waves;          /**< of the run with a thread trace */
     struct rp_thread_trace_options threads; /**< what was asked of it */
-    const char *no_threads_reason; /**< static: why there is no thread trace; NULL: there is */
+    const char *no_threads_reason;          /**< why there is no thread trace; NULL: there is */
+    char *threads_lost;                     /**< the same, where it is owned */
     struct rp_buf verdict; /**< of the program, in two sentences; empty: none was asked for */
     struct rp_buf summary; /**< for people, to print below the profile */
 };

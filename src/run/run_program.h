@@ -273,6 +273,10 @@ struct rp_tracer {
      * cannot do it has NULL. */
     int (*count)(const struct rp_run_request *request, const char *const *counters,
                  struct rp_run *ret, struct rp_err *err);
+    /** Says in advance that there will be no thread trace, and why, in the words of RP_ENVIRONMENT.
+     * NULL: nothing can be said. */
+    int (*check_threads)(const struct rp_environment *env,
+                         const struct rp_thread_trace_options *options, struct rp_err *err);
     /** Runs it with a thread trace; the built-in tracer can do that on the software device. A
      * tracer that cannot do it has NULL. */
     int (*trace_threads)(const struct rp_run_request *request,

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -20,6 +22,10 @@
 #include "base/path.h"
 #include "run/run_program.h"
 #include "trace/rocpd.h"
+
+#define RP_DECODER_REMEDY                                                                          \
+    "install rocprof-trace-decoder (ROCm 7.13 and later have it), or name the folder of "          \
+    "librocprof-trace-decoder.so with --att-library-path or ROCPROF_ATT_LIBRARY_PATH"
 
 /* This section reads what rocprofv3 prints on standard error, and finds its meaning. */
 
@@ -32,12 +38,16 @@ struct rp_rocprofv3_messages {
     size_t warning_count;
 };
 
-static void rocprofv3_read_messages(const char *text, bool has_trace,
+static void rocprofv3_read_messages(const char *text, bool has_trace, const char *program,
                                     struct rp_rocprofv3_messages *ret);
 
 /** A line of the log that is explained elsewhere or says nothing need not be shown. */
 static bool rocprofv3_hides_line(const char *line, size_t length);
 static void rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict);
+
+/** Says whether rocprofv3 ends behind this line of its log, or should. Logs that a program prints
+ * again are of another day. */
+static bool is_last_word(const char *line, const char *end, time_t now);
 
 /** At most one of counters and thread_trace is set; with neither the job records the timeline. */
 struct rp_rocprofv3_job {
@@ -154,6 +164,9 @@ static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3
         put(&list, rp_strdup("csv"));
         put(&list, rp_strdup("json"));
     }
+    /* Before 2026 its handler of signals enters itself where a program aborts, and waits for itself
+     * for ever. Without it the trace is whole all the same. */
+    put_value(&list, "disable-signal-handlers", "true");
     if (job->log)
         put_value(&list, "log-level", "info");
     put_window(&list, job);
@@ -348,7 +361,7 @@ typedef bool rp_stderr_filter(const char *line, size_t length);
 
 /* Warnings come when the library starts, and the cause of its end comes last, so both parts are
  * kept. */
-enum { HEAD_BYTES = 256 * 1024, TAIL_BYTES = 256 * 1024, LINE_BYTES = 16384 };
+enum { HEAD_BYTES = 256 * 1024, TAIL_BYTES = 256 * 1024, LINE_BYTES = 16384, BEGIN_BYTES = 512 };
 
 struct rp_stderr_copy {
     int pipe[2]; /**< the child writes into [1] */
@@ -361,6 +374,11 @@ struct rp_stderr_copy {
     pthread_t thread;
     size_t head_len, tail_len, tail_at; /**< tail is a ring that begins at tail_at when full */
     char line[LINE_BYTES], head[HEAD_BYTES], tail[TAIL_BYTES];
+    char begin[BEGIN_BYTES]; /**< of the line that is being read, shown or not */
+    size_t begin_len;
+    /* These two are for the thread that waits for the end. */
+    _Atomic int64_t fatal_ns; /**< when the log said that rocprofv3 cannot go on; 0: it did not */
+    _Atomic uint64_t bytes;   /**< that were read */
 };
 
 static void write_all(int fd, const char *data, size_t len)
@@ -415,6 +433,22 @@ static void show(struct rp_stderr_copy *tap, const char *data, size_t len)
         show_line(tap);
 }
 
+/* Notes when rocprofv3 says its last word. */
+static void watch(struct rp_stderr_copy *tap, const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (data[i] != '\n') {
+            if (tap->begin_len < BEGIN_BYTES)
+                tap->begin[tap->begin_len++] = data[i];
+            continue;
+        }
+        if (!tap->fatal_ns && is_last_word(tap->begin, tap->begin + tap->begin_len, time(NULL)))
+            tap->fatal_ns = rp_now_ns();
+        tap->begin_len = 0;
+    }
+    tap->bytes += len;
+}
+
 static void keep(struct rp_stderr_copy *tap, const char *data, size_t len)
 {
     size_t room = HEAD_BYTES - tap->head_len, first = len < room ? len : room;
@@ -439,6 +473,7 @@ static bool take_some(struct rp_stderr_copy *tap)
     if (got <= 0)
         return got < 0 && errno == EINTR;
     show(tap, room, (size_t)got);
+    watch(tap, room, (size_t)got);
     if (tap->log_fd >= 0)
         write_all(tap->log_fd, room, (size_t)got);
     keep(tap, room, (size_t)got);
@@ -604,14 +639,66 @@ static void plan_env(const struct rp_launch_plan *plan, struct changes *ret)
 
 enum { ROCPROFV3_START_NS = 1000000000 };
 
+/** This is what is known of a run that may hang. */
+struct hang {
+    struct rp_recording_end ending;
+    const struct rp_stderr_copy *tap;
+    int64_t asked_ns;  /**< a signal asked to end; 0: none did */
+    int64_t looked_ns; /**< when these were found: */
+    uint64_t cpu_ms, bytes;
+    int64_t busy_ns; /**< when they last grew */
+};
+
+/* A program that works, and rocprofv3 that writes, take processor time or say something. */
+static void look_whether_busy(struct hang *hang, int64_t now_ns)
+{
+    enum { SOME_MS = 50 };
+    const uint64_t cpu_ms = rp_proc_tree_cpu_ms(), bytes = hang->tap->bytes;
+
+    if (cpu_ms > hang->cpu_ms + SOME_MS || bytes > hang->bytes) {
+        hang->busy_ns = now_ns;
+        hang->cpu_ms = cpu_ms;
+        hang->bytes = bytes;
+    }
+    hang->looked_ns = now_ns;
+}
+
+/* Where rocprofv3 gives up, some releases wait for themselves for ever: 10 s are enough for their
+ * last words. Asked to end, one has 5 s from when it last did anything. */
+static bool hangs(void *context)
+{
+    const int64_t s = 1000000000;
+    struct hang *hang = context;
+    const int64_t now_ns = rp_now_ns(), fatal_ns = hang->tap->fatal_ns;
+
+    if (!hang->asked_ns && (rp_proc_stop_asked() || rp_proc_interrupting_signal())) {
+        hang->asked_ns = hang->busy_ns = now_ns;
+        look_whether_busy(hang, now_ns);
+    }
+    if (fatal_ns &&
+        (now_ns - fatal_ns >= 10 * s || (hang->asked_ns && now_ns - hang->asked_ns >= 5 * s)))
+        return true;
+    if (hang->asked_ns && now_ns - hang->looked_ns >= s)
+        look_whether_busy(hang, now_ns);
+    return hang->asked_ns && now_ns - hang->busy_ns >= 5 * s;
+}
+
+static void end_recording(void *context, int64_t elapsed_ns)
+{
+    struct hang *hang = context;
+
+    rp_recording_end(&hang->ending, elapsed_ns);
+}
+
 /* @param ret_text the text on standard error */
 static int run_under_rocprofv3(const struct rp_run_request *request,
                                const struct rp_rocprofv3_job *job, struct rp_proc_end *ret,
-                               char **ret_text, bool *ret_over, struct rp_err *err)
+                               char **ret_text, char **ret_program, bool *ret_over,
+                               struct rp_err *err)
 {
     /* Its own clock begins some time after the program. */
-    struct rp_recording_end ending = {.at_ns = job->window.delay_ns + job->window.duration_ns +
-                                               ROCPROFV3_START_NS};
+    struct hang hang = {.ending.at_ns =
+                            job->window.delay_ns + job->window.duration_ns + ROCPROFV3_START_NS};
     rp_cleanup(rp_launch_free) struct rp_launch_plan plan = {0};
     rp_cleanup(rocprofv3_args_free) char **args = NULL;
     rp_cleanup(free_changes) struct changes changes = {0};
@@ -621,7 +708,10 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
                            .stdout_fd = request->stdout_fd,
                            .timeout_ns = request->timeout_ns,
                            .result_survives = request->survives_signals,
-                           .limits = request->limits};
+                           .limits = request->limits,
+                           .hangs = hangs,
+                           .context = &hang,
+                           .guarded = true};
     struct rp_stderr_copy *tap = NULL;
     int rc = rp_launch_plan(request->env, request->options, request->argv, &plan, err);
 
@@ -634,15 +724,15 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
     proc.argv = args = rp_rocprofv3_args(request->env->rocprofv3, job, plan.argv);
     proc.env = changes.list;
     proc.stderr_fd = stderr_copy_fd(tap);
-    if (job->window.duration_ns) {
-        proc.waiting = rp_recording_end;
-        proc.context = &ending;
-    }
+    if (job->window.duration_ns)
+        proc.waiting = end_recording;
+    hang.tap = tap;
     rc = rp_proc_run(&proc, ret, err);
-    *ret_over = ending.asked > 0;
+    *ret_over = hang.ending.asked > 0;
     if (rc == -RP_USAGE) /* The user's program cannot be the cause, because it was found. */
         rc = rp_fail(err, RP_ENVIRONMENT, "%s cannot be executed; use --tracer builtin", proc.path);
     *ret_text = stderr_copy_close(tap);
+    *ret_program = rp_steal(plan.executable);
     return rc;
 }
 
@@ -677,7 +767,7 @@ static int take_files(const struct rp_run_request *request, const char *dir,
 
 /* Decides whether rocprofv3 failed, or the program, or neither. */
 static int judge(const struct rp_run_request *request, const char *dir, const char *text,
-                 struct rp_run *run, struct rp_err *err)
+                 const char *program, struct rp_run *run, struct rp_err *err)
 {
     rp_cleanup(rocprofv3_files_free) struct rp_rocprofv3_files files = {0};
     rp_cleanup(rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
@@ -688,7 +778,7 @@ static int judge(const struct rp_run_request *request, const char *dir, const ch
     has_trace = files.database_count || files.unreadable || files.thread_traces;
     if (rc < 0)
         return rc;
-    rocprofv3_read_messages(text, has_trace, &verdict);
+    rocprofv3_read_messages(text, has_trace, program, &verdict);
     run->warnings = rp_steal(verdict.warnings);
     run->warning_count = verdict.warning_count;
     verdict.warning_count = 0;
@@ -708,7 +798,7 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
                    struct rp_run *ret, struct rp_err *err)
 {
     rp_autofree char *relative = rp_path_join(request->out_dir, "rocprofv3");
-    rp_autofree char *dir = NULL, *text = NULL;
+    rp_autofree char *dir = NULL, *text = NULL, *program = NULL;
     struct rp_run run = {0};
     int rc = rp_mkdirs(relative, err);
 
@@ -723,9 +813,9 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
     job->no_hip_calls = request->options->no_hip_calls;
     job->selected_regions = request->options->selected_regions;
     job->window = request->window;
-    rc = run_under_rocprofv3(request, job, &run.end, &text, &run.window_over, err);
+    rc = run_under_rocprofv3(request, job, &run.end, &text, &program, &run.window_over, err);
     if (rc == 0)
-        rc = judge(request, dir, text, &run, err);
+        rc = judge(request, dir, text, program, &run, err);
     if (rc == 0)
         rc = rp_proc_interrupted(err);
     rp_remove_tree(dir);
@@ -760,6 +850,64 @@ static int trace_threads(const struct rp_run_request *request,
     return run_job(request, &job, ret, err);
 }
 
+/* --- the decoder of thread traces ---------------------------------------------------------- */
+
+static bool is_decoder_in(const char *dir)
+{
+    char *paths[] = {(char *)(uintptr_t)dir, NULL};
+    bool found = false;
+    FTSENT *entry;
+    FTS *fts = *dir ? fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL) : NULL;
+
+    while (fts && !found && (entry = fts_read(fts)))
+        found = entry->fts_info != FTS_D && entry->fts_info != FTS_DP &&
+                strstr(entry->fts_name, "librocprof-trace-decoder.so") != NULL;
+    if (fts)
+        fts_close(fts);
+    return found;
+}
+
+/* Looks where rocprofv3 does: in the first of these that is given, and all below it. */
+static char *decoder_folders(const struct rp_environment *env, const char *said)
+{
+    const char *inherited = getenv("ROCPROF_ATT_LIBRARY_PATH"), *libraries;
+    rp_autofree char *root = NULL;
+
+    if (said)
+        return rp_strdup(said);
+    if (inherited && *inherited)
+        return rp_strdup(inherited);
+    root = realpath(env->rocprofv3, NULL);
+    for (int up = 0; root && up < 2 && strrchr(root, '/'); up++) /* ROOT/bin/rocprofv3 */
+        *strrchr(root, '/') = '\0';
+    libraries = getenv("LD_LIBRARY_PATH");
+    return rp_format("%s%s%s/lib", libraries ? libraries : "", libraries && *libraries ? ":" : "",
+                     root ? root : "");
+}
+
+static bool knows_option(const struct rp_environment *env, const char *option);
+
+static int check_threads(const struct rp_environment *env,
+                         const struct rp_thread_trace_options *options, struct rp_err *err)
+{
+    rp_autofree char *folders = decoder_folders(env, options->decoder);
+    rp_autofree char *list = rp_strdup(folders);
+    char *rest = list;
+    bool found = false;
+
+    if (options->gpus && !knows_option(env, "--att-gpu-index"))
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "--att-gpu-index: this rocprofv3 does not know the option: leave it out, or "
+                       "install ROCm 7.1 or later");
+    for (char *dir; !found && (dir = strsep(&rest, options->decoder ? "" : ":")) != NULL;)
+        found = is_decoder_in(dir);
+    if (found)
+        return 0;
+    return rp_fail(err, RP_ENVIRONMENT,
+                   "librocprof-trace-decoder.so is not in or below %s; " RP_DECODER_REMEDY,
+                   folders);
+}
+
 /* --- version ------------------------------------------------------------------------------- */
 
 /* The lines are " version: 1.1.0", " rocm_version: 7.1.0" ... */
@@ -771,25 +919,40 @@ static char *find_version(const char *text)
     return found ? rp_strndup(found + strlen(key), strcspn(found + strlen(key), "\r\n")) : NULL;
 }
 
-static char *version(const struct rp_environment *env)
+/* What it prints with one option, which the caller frees; NULL: nothing. */
+static char *answer(const struct rp_environment *env, const char *option)
 {
-    char name[] = "--version", path[64], *args[] = {env->rocprofv3, name, NULL};
-    rp_autoclose int out = rp_memfd("version", MFD_CLOEXEC);
+    rp_autofree char *name = rp_strdup(option);
+    char path[64], *args[] = {env->rocprofv3, name, NULL};
+    rp_autoclose int out = rp_memfd("answer", MFD_CLOEXEC);
     rp_autoclose int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct rp_proc proc = {.path = env->rocprofv3,
                            .argv = args,
                            .stdout_fd = out,
                            .stderr_fd = null,
                            .timeout_ns = (int64_t)30 * 1000000000};
-    rp_autofree char *text = NULL;
     struct rp_err ignored = RP_ERR_INIT;
     struct rp_proc_end end;
 
     if (out < 0 || null < 0 || rp_proc_run(&proc, &end, &ignored) < 0)
         return NULL;
     snprintf(path, sizeof path, "/proc/self/fd/%d", out);
-    text = rp_read_text(path, 1 << 16);
+    return rp_read_text(path, 1 << 20);
+}
+
+static char *version(const struct rp_environment *env)
+{
+    rp_autofree char *text = answer(env, "--version");
+
     return text ? find_version(text) : NULL;
+}
+
+/* One that does not say which options it has is taken to know all. */
+static bool knows_option(const struct rp_environment *env, const char *option)
+{
+    rp_autofree char *text = answer(env, "--help");
+
+    return !text || !strstr(text, "--att-target-cu") || strstr(text, option);
 }
 
 const struct rp_tracer rp_tracer_rocprofv3 = {
@@ -799,10 +962,11 @@ const struct rp_tracer rp_tracer_rocprofv3 = {
     .check_window = check_window,
     .trace = trace,
     .count = count,
+    .check_threads = check_threads,
     .trace_threads = trace_threads,
 };
 
-enum kind { FATAL, TRACEBACK, TOO_MUCH, WARNING };
+enum kind { FATAL, TRACEBACK, TOO_MUCH, WARNING, NOISE };
 enum { MAX_WARNINGS = 32, MAX_LINE = 400 };
 
 static const struct message {
@@ -813,11 +977,13 @@ static const struct message {
 #define TRACEBACK(text, remedy) {TRACEBACK, text, remedy},
 #define TOO_MUCH(text)          {TOO_MUCH, text, NULL},
 #define WARNING(text, meaning)  {WARNING, text, meaning},
+#define NOISE(source, text)     {NOISE, source, text},
 #include "run/rocprofv3_messages.def"
 #undef FATAL
 #undef TRACEBACK
 #undef TOO_MUCH
 #undef WARNING
+#undef NOISE
 };
 
 /* The log's "W20260101 10:00:00.000000 123456 tool.cpp:12] " says nothing to the user, so it is
@@ -839,15 +1005,47 @@ static bool begins(const char *line, const char *end, const char *prefix)
     return (size_t)(end - line) >= length && memcmp(line, prefix, length) == 0;
 }
 
-/* A fatal line of the library's log begins with "F20260101 ...". Programs may use the same kind of
- * log. */
+/* Finds the file of the source in a line of the log, "F20260101 10:00:00.000000 123456 tool.cpp:12]
+ * ...".
+ * @return where its name begins, or NULL: it is no such line */
+static const char *log_source(const char *line, const char *end, size_t *ret_length)
+{
+    const char *close = memchr(line, ']', (size_t)(end - line)), *at = close;
+
+    if (end - line < 10 || !close || !may_be_log(line, 9) || line[9] != ' ')
+        return NULL;
+    while (at > line && isdigit((unsigned char)at[-1]))
+        at--;
+    if (at == close || at == line || at[-1] != ':')
+        return NULL;
+    *ret_length = (size_t)(at - 1 - line);
+    while (at > line && at[-1] != ' ')
+        at--;
+    *ret_length -= (size_t)(at - line);
+    return at;
+}
+
+/* The library's log ends a process behind a fatal line. Its sources end in ".cpp". */
 static bool is_fatal_log(const char *line, const char *end)
 {
-    rp_autofree char *text = rp_strndup(line, (size_t)(end - line));
+    size_t length;
+    const char *source = *line == 'F' ? log_source(line, end, &length) : NULL;
 
-    return text && *text == 'F' && strspn(text + 1, "0123456789") == 8 &&
-           skip_stamp(line, end) != line &&
-           (strcasestr(text, "rocprof") || strcasestr(text, "aqlprofile"));
+    return source && length > 4 && memcmp(source + length - 4, ".cpp", 4) == 0;
+}
+
+/* A program with the same kind of log has the names of its own sources in it. */
+static bool is_of_program(const char *program, const char *line, const char *end)
+{
+    struct rp_err ignored = RP_ERR_INIT;
+    size_t length, bytes;
+    const char *source = log_source(line, end, &length);
+    rp_autofree char *name = source ? rp_strndup(source, length) : NULL;
+    rp_autofree void *text = NULL;
+
+    return name && program &&
+           rp_read_file(program, SIZE_MAX / 2, RP_BAD_INPUT, &text, &bytes, &ignored) == 0 &&
+           memmem(text, bytes, name, length + 1) != NULL;
 }
 
 static const struct message *find(const char *line, const char *end, bool has_trace)
@@ -855,23 +1053,57 @@ static const struct message *find(const char *line, const char *end, bool has_tr
     static const struct message other = {FATAL, NULL, NULL};
 
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
-        if (memmem(line, (size_t)(end - line), messages[i].text, strlen(messages[i].text)))
+        if (messages[i].kind != NOISE &&
+            memmem(line, (size_t)(end - line), messages[i].text, strlen(messages[i].text)))
             return &messages[i];
     if (is_fatal_log(line, end) || (!has_trace && begins(line, end, "Fatal error:")))
         return &other;
     return NULL;
 }
 
+static bool is_last_word(const char *line, const char *end, time_t now)
+{
+    const struct message *message = line < end ? find(line, end, true) : NULL;
+
+    if (message && message->kind == TOO_MUCH)
+        return true;
+    for (int day = -1; day <= 1 && is_fatal_log(line, end); day++) {
+        const time_t at = now + day * 24 * 60 * 60;
+        char date[16];
+        struct tm parts;
+
+        strftime(date, sizeof date, "%Y%m%d", gmtime_r(&at, &parts));
+        if (memcmp(line + 1, date, 8) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What rocprofv3 tells of itself at the beginning and the end of each run. */
+static bool is_noise(const char *line, const char *end)
+{
+    size_t length;
+    const char *source = log_source(line, end, &length);
+
+    if (!source || *line == 'F')
+        return false;
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
+        if (messages[i].kind == NOISE && strlen(messages[i].text) == length &&
+            memcmp(messages[i].text, source, length) == 0 &&
+            memmem(line, (size_t)(end - line), messages[i].meaning, strlen(messages[i].meaning)))
+            return true;
+    return false;
+}
+
 static bool rocprofv3_hides_line(const char *line, size_t length)
 {
-    static const char opened[] = "] Opened result file: ";
     const struct message *message;
 
     if (skip_stamp(line, line + length) == line)
         return false;
     message = find(line, line + length, true);
     return (message && (message->kind == WARNING || message->kind == TOO_MUCH)) ||
-           memmem(line, length, opened, sizeof opened - 1);
+           is_noise(line, line + length);
 }
 
 /* Only the last part of "Unable to find ... in [all]. Found: [these]. Missing: [those]" is needed.
@@ -911,13 +1143,45 @@ static const char *skip_words(const char *line, const char *end)
     return line;
 }
 
+static const char *skip_blanks(const char *line, const char *end)
+{
+    while (line < end && *line == ' ')
+        line++;
+    return line;
+}
+
+/* A check that failed is told in several lines, the last of which says what happened: the line of
+ * the log has its source alone. A list of callers may follow.
+ * @param ret_end of the line that is returned, or of the first one where none follows */
+static const char *last_of_block(const char *line, const char *end, const char **ret_end)
+{
+    const char *last = line, *last_end = end;
+
+    while (*end) {
+        const char *next = end + strspn(end, "\r\n");
+
+        end = next + strcspn(next, "\r\n");
+        if (begins(next, end, "*** ") || begins(next, end, "    @ ") ||
+            skip_stamp(next, end) != next)
+            break;
+        if ((size_t)(end - next) > strspn(next, " \t")) {
+            last = next;
+            last_end = end;
+        }
+    }
+    *ret_end = last_end;
+    return last;
+}
+
 static void take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const char *line,
-                      const char *end, bool has_trace)
+                      const char *end, bool has_trace, const char *program)
 {
     const struct message *message = find(line, end, has_trace);
 
-    if (!message)
+    if (!message || (!message->text && is_of_program(program, line, end)))
         return;
+    if (!message->text && begins(skip_blanks(skip_stamp(line, end), end), end, "::"))
+        line = last_of_block(line, end, &end);
     line = skip_stamp(line, end);
     if (message->kind == WARNING) {
         add_warning(verdict, skip_known(line, end), end, message->meaning);
@@ -937,8 +1201,9 @@ static void take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const c
  * @param text standard error of the run: rocprofv3's messages and the program's
  * @param has_trace whether it left a trace: then the program was started, and a plain "Fatal
  * error:" may be its own
+ * @param program its file; NULL: not known
  */
-static void rocprofv3_read_messages(const char *text, bool has_trace,
+static void rocprofv3_read_messages(const char *text, bool has_trace, const char *program,
                                     struct rp_rocprofv3_messages *ret)
 {
     bool weak = false;
@@ -947,7 +1212,7 @@ static void rocprofv3_read_messages(const char *text, bool has_trace,
     for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\r\n");
         if (end > line)
-            take_line(ret, &weak, line, end, has_trace);
+            take_line(ret, &weak, line, end, has_trace, program);
     }
 }
 
