@@ -480,10 +480,10 @@ static void rp_profile_session_free(struct rp_profile_session *session);
  *         kernels ended, RP_BAD_INPUT when it launched no kernel, RP_INTERRUPTED, RP_USAGE,
  * RP_ENVIRONMENT
  */
-static int profile_session_run(const struct rp_profile_cli *options, struct rp_profile_session *ret,
-                               struct rp_err *err)
+static int profile_session_run(const struct rp_profile_cli *options, const char *run_id,
+                               struct rp_profile_session *ret, struct rp_err *err)
 {
-    struct rp_profile_session session = {0};
+    struct rp_profile_session session = {.run_id = run_id};
     int rc;
 
     /* Signals are caught until the end, because the folder must be left clean. */
@@ -733,10 +733,12 @@ int rp_cmd_profile(int argc, char **argv)
 {
     rp_cleanup(rp_args_free) struct rp_profile_cli options;
     rp_cleanup(rp_profile_session_free) struct rp_profile_session session = {0};
+    rp_cleanup(rp_profile_job_free) struct rp_profile_job job = {0};
     rp_cleanup(free_paths) char **paths = NULL;
     struct rp_profile_report report;
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf json = {0};
+    bool is_rank;
     int code;
 
     if (!rp_options_parse(RP_COMMAND_profile, argc, argv, &options, &code) ||
@@ -745,14 +747,23 @@ int rp_cmd_profile(int argc, char **argv)
     options.deep_analysis |= options.why;
     if (is_part_of_a_run(&options) && !RP_IS_GIVEN(profile, &options, runs))
         options.runs = 1;
-    if (profile_session_run(&options, &session, &err) < 0)
+    is_rank = rp_profile_job_find(options.output, &job);
+    if (is_rank && !RP_IS_GIVEN(profile, &options, runs))
+        options.runs = 1; /* MPI starts a rank once. */
+    if (is_rank)
+        options.output = job.output;
+    if (profile_session_run(&options, job.id, &session, &err) < 0) {
+        if (is_rank)
+            rp_profile_job_end(&options, &job, NULL, &err);
         return rp_cli_error(&err);
+    }
     fill_report(&options, &session, &report);
     paths = rp_alloc_zero(session.store_count + 1, sizeof *paths);
     note_traces(&session, paths, &report);
     if (rp_report_profile_json(&report, &json, &err) < 0 ||
         profile_session_commit(&session, rp_buf_text(&json), &err) < 0)
         return rp_cli_error(&err);
-    code = print_result(&options, &session, &report, rp_buf_text(&json), &err);
+    code = is_rank ? rp_profile_job_end(&options, &job, session.out_of_order ? NULL : &report, &err)
+                   : print_result(&options, &session, &report, rp_buf_text(&json), &err);
     return code == 0 && session.out_of_order ? interrupted_code(&options, &session, &err) : code;
 }

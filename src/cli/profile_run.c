@@ -342,6 +342,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         .traced = !options->wallclock,
         .log = options->debug,
         .survives_signals = true,
+        .run_id = session->run_id,
         .window = rp_profile_window(options),
         .out_dir = dir,
         .db_prefix = step->prefix,

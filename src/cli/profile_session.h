@@ -29,6 +29,7 @@ struct rp_profile_session {
     const struct rp_tracer *tracer; /**< NULL: wallclock */
     char *tracer_version;           /**< NULL: that of this program, or unknown */
     struct rp_result_folder dir;
+    const char *run_id; /**< what the processes of other ranks have in common with this run; NULL */
     struct rp_kept_input input; /**< for all runs */
     struct rp_run *runs;        /**< in order; runs[0] is the base run */
     size_t run_count;
@@ -107,6 +108,29 @@ int rp_profile_session_failed(const struct rp_profile_cli *options,
 /** Opens the databases of a run. Free them with rp_profile_close_stores. */
 int rp_profile_open_stores(const struct rp_run *run, struct rp_store ***ret, struct rp_err *err);
 void rp_profile_close_stores(struct rp_store **stores, size_t count);
+
+/** This process is one rank of a job, each of which profiles. */
+struct rp_profile_job {
+    int rank, size;
+    char *root;   /**< the folder of the job, as --output names it */
+    char *output; /**< that of this rank, below it */
+    char *id;     /**< of the job; the same for all ranks */
+};
+struct rp_profile_report;
+
+/** Finds by a launcher's variables whether there are other ranks.
+ * @param ret release with rp_profile_job_free */
+bool rp_profile_job_find(const char *output, struct rp_profile_job *ret);
+/** Accepts zeros. */
+void rp_profile_job_free(struct rp_profile_job *job);
+
+/**
+ * Notes that this rank has ended, and prints the profile of all if it was the last.
+ * @param report of this rank; NULL: it has failed, and its message is printed
+ * @return exit code
+ */
+int rp_profile_job_end(const struct rp_profile_cli *options, const struct rp_profile_job *job,
+                       const struct rp_profile_report *report, struct rp_err *err);
 
 /** Makes further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc, and
  * without them the same files as far as that needs no further run. */

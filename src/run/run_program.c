@@ -257,7 +257,9 @@ static int convert(const struct rp_run_request *request, const struct record_fil
     rp_autofree char *symbolizer =
         request->options->call_sites ? rp_find_symbolizer(request->env) : NULL;
     rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
-    rp_autofree char *run_id = count > 1 ? run_id_of(files) : NULL;
+    rp_autofree char *run_id = request->run_id ? rp_strdup(request->run_id)
+                               : count > 1     ? run_id_of(files)
+                                               : NULL;
     struct utsname host;
     int rc = 0;
 

@@ -206,7 +206,8 @@ struct rp_run_request {
     const struct rp_run_options *options; /**< resolved; who traces says where */
     char *const *argv;
     bool traced;
-    bool log;                          /**< the collector writes tracer.log into out_dir */
+    bool log;           /**< the collector writes tracer.log into out_dir */
+    const char *run_id; /**< of a run of which this is a part, as one rank; NULL: of none */
     struct rp_recording_window window; /**< the tracer's check_window has accepted it */
     bool survives_signals;   /**< a signal that asks to stop ends the program alone (ret->end) */
     const char *out_dir;     /**< where the databases go */

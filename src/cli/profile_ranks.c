@@ -1,0 +1,242 @@
+/* `srun rocm-perf profile ...`, `mpirun -np 4 rocm-perf profile ...`: each rank has a result of its
+ * own in DIR/rank-N, and touches no other. The rank that ends last prints one table of all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "cli/cli.h"
+#include "cli/profile_session.h"
+#include "report/report.h"
+#include "trace/ranks.h"
+
+static const char *variable(void *ctx, const char *name)
+{
+    (void)ctx;
+    return getenv(name);
+}
+
+/* The start of a process tells its number apart from that of another one before. */
+static char *parent_id(void)
+{
+    rp_autofree char *path = rp_format("/proc/%d/stat", (int)getppid());
+    rp_autofree char *text = rp_read_text(path, 4096);
+    const char *at = text ? strrchr(text, ')') : NULL;
+    struct utsname host;
+
+    uname(&host);
+    for (int field = 2; field < 22 && at; field++) /* starttime is field 22 of proc(5). */
+        at = strchr(at + 1, ' ');
+    return rp_format("%s.%d.%.*s", host.nodename, (int)getppid(),
+                     at ? (int)strcspn(at + 1, " ") : 0, at ? at + 1 : "");
+}
+
+/* What all ranks of a job have in common, and no other job: what its launcher says, or else the
+ * launcher itself, which has started all of them on one machine. */
+static char *job_id(void)
+{
+    static const char *const sets[][3] = {
+        {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"},
+        {"PMIX_NAMESPACE"},
+        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
+    };
+
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        const char *first = getenv(sets[i][0]);
+        const char *second = sets[i][1] ? getenv(sets[i][1]) : "";
+        const char *third = sets[i][2] ? getenv(sets[i][2]) : "";
+
+        if (first && *first && second)
+            return rp_format("%s.%s.%s", first, second, third ? third : "");
+    }
+    return parent_id();
+}
+
+/* Names of folders are made of it. */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+    return hash;
+}
+
+bool rp_profile_job_find(const char *output, struct rp_profile_job *ret)
+{
+    const struct rp_rank rank = rp_rank_find(variable, NULL);
+    rp_autofree char *id = NULL;
+
+    if (!rank.variable || rank.size < 2)
+        return false;
+    id = job_id();
+    *ret = (struct rp_profile_job){.rank = rank.rank,
+                                   .size = rank.size,
+                                   .root = rp_strdup(output),
+                                   .output = rp_format("%s/rank-%d", output, rank.rank),
+                                   .id = rp_format("%016" PRIx64, hash_of(id))};
+    return true;
+}
+
+void rp_profile_job_free(struct rp_profile_job *job)
+{
+    free(job->root);
+    free(job->output);
+    free(job->id);
+    *job = (struct rp_profile_job){0};
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static size_t count_ended(const char *folder)
+{
+    rp_autofree char *pattern = rp_path_pattern(folder, "rank-*");
+    glob_t found = {0};
+    size_t count = glob(pattern, GLOB_NOSORT, NULL, &found) == 0 ? found.gl_pathc : 0;
+
+    globfree(&found);
+    return count;
+}
+
+/* Notes the end of this rank, and says whether it was the last one. */
+static bool is_last(const struct rp_profile_job *job, bool ok)
+{
+    rp_autofree char *folder = rp_format("%s/.ranks-%s", job->root, job->id);
+    rp_autofree char *mine = rp_format("%s/rank-%d%s", folder, job->rank, ok ? "" : ".failed");
+    rp_autoclose int lock = -1, file = -1;
+    struct rp_err ignored = RP_ERR_INIT;
+    bool last;
+
+    if (rp_mkdirs(folder, &ignored) < 0)
+        return false;
+    do
+        lock = rp_lock_path(job->root, RP_LOCK_FOLDER | RP_LOCK_WAIT);
+    while (lock < 0 && errno == EINTR);
+    file = open(mine, O_WRONLY | O_CREAT | O_CLOEXEC, RP_MODE_FILE);
+    last = count_ended(folder) >= (size_t)job->size;
+    if (last)
+        rp_remove_tree(folder);
+    return last;
+}
+
+static void add_traces(const struct rp_profile_job *job, int rank, struct rp_run *run)
+{
+    rp_autofree char *folder = rp_format("%s/rank-%d", job->root, rank);
+    rp_autofree char *pattern = rp_path_pattern(folder, "trace_*results.db");
+    glob_t found = {0};
+
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        run->db_paths =
+            rp_realloc_array(run->db_paths, run->db_count + found.gl_pathc, sizeof(char *));
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            run->db_paths[run->db_count++] = rp_strdup(found.gl_pathv[i]);
+    } else {
+        rp_cli_note("warning: rank %d has left no result in %s", rank, folder);
+    }
+    globfree(&found);
+}
+
+static void note_stale(const struct rp_profile_job *job)
+{
+    rp_autofree char *stale = rp_format("%s/rank-%d", job->root, job->size);
+
+    if (rp_path_is_dir(stale))
+        rp_cli_note(
+            "warning: %s and above are of an earlier job of more ranks: remove them, or name "
+            "another folder with -o",
+            stale);
+}
+
+static int make_report(const struct rp_run *run, const struct rp_profile_report *mine,
+                       struct rp_profile **ret_profile, struct rp_profile_report *ret,
+                       struct rp_err *err)
+{
+    struct rp_losses losses = {0};
+    struct rp_store **stores;
+    int rc = rp_profile_open_stores(run, &stores, err);
+
+    if (rc < 0)
+        return rc;
+    rc = rp_profile_compute(stores, run->db_count, NULL, 0, ret_profile, err);
+    for (size_t i = 0; i < run->db_count; i++)
+        rp_losses_add(&losses, stores[i]);
+    rp_profile_close_stores(stores, run->db_count);
+    if (rc < 0)
+        return rc;
+    *ret = (struct rp_profile_report){.profile = *ret_profile,
+                                      .device = mine->device,
+                                      .measurement = mine->measurement,
+                                      .runs = 1,
+                                      .roofline_reason = mine->roofline_reason,
+                                      .provenance = mine->provenance};
+    ret->provenance.incomplete_traces = losses.incomplete_traces;
+    ret->provenance.lost_records = losses.lost_records;
+    ret->provenance.lost_dispatches = losses.lost_dispatches;
+    ret->provenance.untraced_queues = losses.untraced_queues;
+    ret->provenance.unrecorded = 0;
+    ret->provenance.traces = (const char *const *)run->db_paths;
+    ret->provenance.trace_count = run->db_count;
+    ret->provenance.wall_ms = NULL;
+    ret->provenance.wall_count = 0;
+    return 0;
+}
+
+static void free_profile(struct rp_profile **profile)
+{
+    rp_profile_free(*profile);
+}
+
+static int print_all(const struct rp_profile_cli *options, const struct rp_profile_job *job,
+                     const struct rp_profile_report *mine, struct rp_err *err)
+{
+    rp_cleanup(rp_run_free) struct rp_run run = {0};
+    rp_cleanup(free_profile) struct rp_profile *profile = NULL;
+    struct rp_profile_report report;
+    rp_autobuf text = {0};
+    double runtime_ms;
+    int rc;
+
+    for (int rank = 0; rank < job->size; rank++)
+        add_traces(job, rank, &run);
+    note_stale(job);
+    rc = make_report(&run, mine, &profile, &report, err);
+    if (rc < 0)
+        return rp_cli_error(err);
+    runtime_ms = (double)(profile->user_ns + profile->runtime_internal_ns) / 1e6;
+    report.runtime_ms = &runtime_ms;
+    if (options->json)
+        rc = rp_report_profile_json(&report, &text, err);
+    else if (options->quiet)
+        rp_buf_printf(&text, "%.6f\n", runtime_ms);
+    else
+        rc = rp_report_profile_term(&report, rp_cli_style_of(options->verbose), &text, err);
+    if (rc == 0 && !options->json && !options->quiet)
+        rp_buf_printf(&text, "\nNext: rocm-perf analyze %s\n", job->root);
+    return rc < 0 ? rp_cli_error(err) : rp_cli_result(rp_buf_text(&text));
+}
+
+int rp_profile_job_end(const struct rp_profile_cli *options, const struct rp_profile_job *job,
+                       const struct rp_profile_report *report, struct rp_err *err)
+{
+    const bool last = is_last(job, report != NULL);
+
+    if (!report)
+        return RP_OK;
+    if (!options->quiet)
+        rp_cli_note("rank %d of %d: its result is in %s%s", job->rank, job->size, job->output,
+                    last ? "" : "; the rank that ends last prints that of all");
+    return last ? print_all(options, job, report, err) : RP_OK;
+}

@@ -1,0 +1,44 @@
+# Ranks of MPI, Slurm and torchrun: a folder for each below that of the job, one table, printed by the rank that ends last.
+. "$(dirname "$0")/../lib.sh"
+example forked
+cat >launch <<'END'
+#!/usr/bin/env python3
+"""launch SIZE RANK_VARIABLE SIZE_VARIABLE COMMAND...: starts it so often, as a launcher of parallel programs does."""
+import os, subprocess, sys
+size, rank, total = int(sys.argv[1]), *sys.argv[2:4]
+ranks = [subprocess.Popen(sys.argv[4:], env={**os.environ, rank: str(i), total: str(size)}) for i in range(size)]
+sys.exit(max(r.wait() for r in ranks))
+END
+chmod +x launch
+for variables in 'OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE' 'SLURM_PROCID SLURM_STEP_NUM_TASKS' 'PMI_RANK PMI_SIZE' 'RANK WORLD_SIZE'; do
+    rm -rf job
+    expect 0 ./launch 3 $variables rocm-perf profile --device software -o job ./forked 0
+    [ "$(ls -A job | tr '\n' ' ')" = 'rank-0 rank-1 rank-2 ' ] || fail "$variables: $(ls -A job)"
+    [ "$(grep -c '3 processes, one beside the other' out)" = 1 ] || { cat out; fail "$variables: one table"; }
+    for rank in 0 1 2; do
+        says out "rank $rank "
+        says err "rank $rank of 3: its result is in job/rank-$rank"
+        [ "$(json stability.runs job/rank-$rank/profile.json)" = 1 ] || fail 'MPI starts a rank once'
+    done
+    expect 0 rocm-perf analyze job
+    says out '3 processes, one beside the other'
+done
+expect 0 rocm-perf report job
+cp -r job other
+expect 0 rocm-perf compare job other
+# As JSON: one document.
+expect 0 ./launch 2 PMI_RANK PMI_SIZE rocm-perf profile --device software --json -o two ./forked 0
+cp out all.json
+[ "$(json processes.1.rank all.json)" = 1 ] && [ "$(json kernels.0.calls all.json)" = 8 ] || fail 'the document of all ranks'
+expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" all.json
+# One rank fails: its folder says what it recorded.
+expect 5 ./launch 2 PMI_RANK PMI_SIZE rocm-perf profile --device software -o fails -- \
+    /bin/sh -c './forked 0; exit $((PMI_RANK * 3))'
+says err 'exited with status 3'
+[ -f fails/rank-0/profile.json ] && [ -f fails/rank-1/failed/trace_results.db ] || fail 'what the ranks recorded'
+# A single task, and a script of Slurm without srun, are no ranks.
+expect 0 env SLURM_PROCID=0 SLURM_NTASKS=4 rocm-perf profile --device software --runs 1 -o alone ./forked 0
+[ -f alone/profile.json ] || fail 'a script that srun has not started'
+# The launcher below rocm-perf: one result, its processes by rank.
+expect 0 rocm-perf profile --device software --runs 1 -o below ./launch 2 RANK WORLD_SIZE ./forked 0
+[ "$(json processes.1.rank below/profile.json)" = 1 ] || fail 'ranks of a launcher that is profiled'
