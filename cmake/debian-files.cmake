@@ -1,5 +1,8 @@
 # Run by cpack in the staged tree: what Debian wants of a package and `cmake --install` leaves as it is.
 # Manual pages are compressed, and there is a changelog and a word about what lintian notices.
+if(NOT CPACK_TEMPORARY_DIRECTORY MATCHES "/DEB/")
+  return()
+endif()
 set(share ${CPACK_TEMPORARY_DIRECTORY}/usr/share)
 file(GLOB pages ${share}/man/man1/*.1)
 foreach(page ${pages})

@@ -1,4 +1,5 @@
-# `cpack` in the build folder makes a Debian package of what `cmake --install` installs.
+# `cpack` in the build folder makes a Debian package of what `cmake --install` installs, `cpack -G RPM` one for RHEL and SLES.
+# Those of tools/package, where RP_CARRIED is set, run everywhere; others run where the libraries are that were linked.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rocm-perf-lab)
 set(CPACK_PACKAGE_VENDOR "rocm-perf-lab")
@@ -16,12 +17,20 @@ modelled.
 The user space of ROCm is not part of this package; rocm-perf doctor says
 what is missing, and the command that brings it.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
+if(NOT RP_CARRIED) # which has no debug information
+  set(CPACK_STRIP_FILES ON)
+endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-# dpkg-shlibdeps knows the packages, and the oldest versions, of what is linked. SQLite has to be 3.38,
-# which is older than the libc that is asked for wherever this is built.
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# dpkg-shlibdeps knows the packages, and the oldest versions, of what is linked. libcurl is loaded when a model server is
+# to be asked.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS libcurl4)
+if(RP_CARRIED)
+  # The file of symbols of the libc of this machine would ask for that libc's version.
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28)")
+else()
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
 # What links the library.
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
@@ -31,5 +40,31 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/debian/triggers)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/cmake/debian-files.cmake)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_COMPRESSION_TYPE xz)
+set(CPACK_RPM_PACKAGE_LICENSE MIT)
+if(RP_CARRIED)
+  set(CPACK_RPM_PACKAGE_LICENSE "MIT and BSD and zlib and Public Domain")
+endif()
+set(CPACK_RPM_PACKAGE_SUGGESTS libcurl)
+# Folders of other packages.
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION)
+foreach(folder bin include lib lib64 lib64/pkgconfig share share/doc share/man share/man/man1 share/bash-completion
+               share/bash-completion/completions)
+  list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/${folder})
+endforeach()
+# SLES has no trigger for this.
+file(WRITE ${CMAKE_BINARY_DIR}/rpm/ldconfig "/sbin/ldconfig || :\n")
+set(CPACK_RPM_POST_INSTALL_SCRIPT_FILE ${CMAKE_BINARY_DIR}/rpm/ldconfig)
+set(CPACK_RPM_POST_UNINSTALL_SCRIPT_FILE ${CMAKE_BINARY_DIR}/rpm/ldconfig)
+# The same bytes from the same sources, wherever it is made; nothing is changed behind our back.
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define use_source_date_epoch_as_buildtime 1
+%define clamp_mtime_to_source_date_epoch 1
+%define _buildhost localhost
+%define _build_id_links none
+%define __os_install_post %{nil}")
 include(CPack)
+if(RP_CARRIED)
+  install(FILES ${RP_CARRIED}/LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)

@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -346,7 +346,8 @@ int rp_proc_interrupted(struct rp_err *err)
 {
     if (!interrupted_by)
         return 0;
-    return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s", sigabbrev_np(interrupted_by));
+    return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s",
+                   rp_signal_abbreviation(interrupted_by));
 }
 
 void rp_proc_survive_signals(void)
@@ -475,25 +476,59 @@ static void child_main(const struct rp_proc *proc, bool own_group, int report_fd
     _exit(127);
 }
 
-/* Waits until then for the end of the process, and says whether it came. */
-static bool has_ended_until(int pidfd, int64_t until_ns)
+static void pause_ms(int ms)
 {
+    poll(NULL, 0, ms);
+}
+
+const char *rp_signal_abbreviation(int signal)
+{
+#define NAME(name) [SIG##name] = #name
+    static const char *const names[] = {
+        NAME(HUP),  NAME(INT),  NAME(QUIT),  NAME(ILL),  NAME(TRAP),   NAME(ABRT), NAME(BUS),
+        NAME(FPE),  NAME(KILL), NAME(USR1),  NAME(SEGV), NAME(USR2),   NAME(PIPE), NAME(ALRM),
+        NAME(TERM), NAME(CHLD), NAME(CONT),  NAME(STOP), NAME(TSTP),   NAME(TTIN), NAME(TTOU),
+        NAME(URG),  NAME(XCPU), NAME(XFSZ),  NAME(PROF), NAME(VTALRM), NAME(POLL), NAME(WINCH),
+        NAME(PWR),  NAME(SYS),  NAME(STKFLT)};
+#undef NAME
+
+    return signal > 0 && (size_t)signal < sizeof names / sizeof *names ? names[signal] : NULL;
+}
+
+int rp_pidfd_open(pid_t pid)
+{
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434 /* as headers of Linux 5.3 and later say */
+#endif
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* Without pidfds (Linux before 5.3, as in RHEL 8) one looks again and again. */
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+}
+
+/* Waits until then for the end of the process, and says whether it came. */
+static bool has_ended_until(int pidfd, pid_t child, int64_t until_ns)
+{
+    enum { LOOK_MS = 20 };
     struct pollfd fd = {.fd = pidfd, .events = POLLIN};
 
     for (;;) {
         int64_t left_ms = (until_ns - rp_now_ns()) / (NS_PER_S / 1000);
-        int got = poll(&fd, 1, left_ms < 0 ? 0 : left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+        const int64_t most_ms = pidfd < 0 ? LOOK_MS : INT_MAX;
 
-        if (got > 0)
+        if (left_ms < 0)
+            left_ms = 0;
+        if (poll(&fd, 1, (int)(left_ms < most_ms ? left_ms : most_ms)) > 0 ||
+            (pidfd < 0 && has_ended(child)))
             return true;
-        if (left_ms <= 0)
+        if (left_ms == 0)
             return false;
     }
-}
-
-static void pause_ms(int ms)
-{
-    poll(NULL, 0, ms);
 }
 
 /** This is why a process need not be waited for any more. */
@@ -501,7 +536,7 @@ enum reason { ENDED = 0, TIMED_OUT, OVER_MEMORY, HUNG };
 
 /* Waits so long for its end, while all of its processes together stay within their memory. Each
  * look at them is reported to whoever waits. */
-static enum reason wait_until(int pidfd, const struct rp_proc *proc, int64_t begin_ns)
+static enum reason wait_until(int pidfd, pid_t child, const struct rp_proc *proc, int64_t begin_ns)
 {
     enum { LOOK_NS = 100000000 };
     const uint64_t most_resident_bytes = proc->limits ? proc->limits->resident_bytes : 0;
@@ -512,8 +547,8 @@ static enum reason wait_until(int pidfd, const struct rp_proc *proc, int64_t beg
         const int64_t look_ns = rp_now_ns() + LOOK_NS;
 
         if (!looks || look_ns >= until_ns)
-            return has_ended_until(pidfd, until_ns) ? ENDED : TIMED_OUT;
-        if (has_ended_until(pidfd, look_ns))
+            return has_ended_until(pidfd, child, until_ns) ? ENDED : TIMED_OUT;
+        if (has_ended_until(pidfd, child, look_ns))
             return ENDED;
         if (most_resident_bytes && proc_tree_resident_bytes() > most_resident_bytes)
             return OVER_MEMORY;
@@ -524,14 +559,14 @@ static enum reason wait_until(int pidfd, const struct rp_proc *proc, int64_t beg
     }
 }
 
-/* Without pidfds (Linux before 5.3) there is no limit. A shell dies at once of SIGTERM, while a
+/* A shell dies at once of SIGTERM, while a
  * program that it has started may be writing down its results: that program has the time of grace,
  * too. There is none where the machine has no memory left, and for what will not end. */
 static enum reason end_after(const struct rp_proc *proc, const struct rp_orphans *adopted,
                              pid_t child, int64_t begin_ns)
 {
-    rp_autoclose int pidfd = pidfd_open(child, 0);
-    const enum reason reason = pidfd < 0 ? ENDED : wait_until(pidfd, proc, begin_ns);
+    rp_autoclose int pidfd = rp_pidfd_open(child);
+    const enum reason reason = wait_until(pidfd, child, proc, begin_ns);
     int64_t killed_at_ns;
 
     if (reason == ENDED)
@@ -539,7 +574,7 @@ static enum reason end_after(const struct rp_proc *proc, const struct rp_orphans
     if (reason == TIMED_OUT) {
         kill(signal_target, SIGTERM);
         killed_at_ns = rp_now_ns() + GRACE_NS;
-        has_ended_until(pidfd, killed_at_ns);
+        has_ended_until(pidfd, child, killed_at_ns);
         while (orphans_signal(adopted, child, 0) > 0 && rp_now_ns() < killed_at_ns)
             pause_ms(10);
     }

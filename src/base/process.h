@@ -10,10 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
 
 struct rp_err;
+
+/* What glibc 2.28 has not: packages that run everywhere are linked for it. */
+
+/** @return "INT", ...; NULL: no such signal */
+const char *rp_signal_abbreviation(int signal);
+
+static inline pid_t rp_gettid(void)
+{
+    return (pid_t)syscall(SYS_gettid);
+}
+
+/** As pidfd_open(), which glibc has from 2.36 on only. @return -1: Linux before 5.3 */
+int rp_pidfd_open(pid_t pid);
 
 /** These are the children that this process had before, which must be left alone. */
 struct rp_orphans {

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -237,7 +236,7 @@ static int mcp_child_start(const struct rp_proc *proc, struct rp_mcp_child *ret,
     fcntl(said[0], F_SETFL, O_NONBLOCK);
     child.out = out[0];
     child.err = said[0];
-    child.pidfd = pidfd_open(child.pid, 0);
+    child.pidfd = rp_pidfd_open(child.pid);
     *ret = child;
     return 0;
 }

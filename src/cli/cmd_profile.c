@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/process.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/profile_session.h"
@@ -146,7 +147,7 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
         return rp_fail(err, RP_INTERRUPTED,
                        "interrupted by SIG%s before a kernel of %s came to its end: there is "
                        "nothing to keep",
-                       sigabbrev_np(session->interrupted), options->args.operands[0]);
+                       rp_signal_abbreviation(session->interrupted), options->args.operands[0]);
     if (lost)
         return rp_fail(err, RP_PROGRAM,
                        "no kernel of %s came to its end (%" PRIu64 " did not), so there is nothing "
@@ -182,7 +183,7 @@ static void note_interrupted(const struct rp_profile_cli *options,
                              const struct rp_profile_session *session, size_t runs)
 {
     rp_cli_note("interrupted by SIG%s: the result is of the first %zu of %" PRIu64 " runs",
-                sigabbrev_np(session->interrupted), runs, options->runs);
+                rp_signal_abbreviation(session->interrupted), runs, options->runs);
 }
 
 /* A repeat that was cut short says nothing about the base run. */
@@ -207,17 +208,18 @@ static int keep_interrupted(const struct rp_profile_cli *options,
         return rp_fail(err, RP_INTERRUPTED,
                        "interrupted by SIG%s: the wall clock of a run that was cut short says "
                        "nothing",
-                       sigabbrev_np(session->interrupted));
+                       rp_signal_abbreviation(session->interrupted));
     if (!run->db_count && session->tracer->shows_log && session->out_of_order)
         return rp_fail(err, RP_INTERRUPTED,
                        "interrupted by SIG%s: rocprofv3 writes its trace when the program ends in "
                        "order, and %s did not: there is nothing to keep; --tracer builtin keeps "
                        "what ran until a signal",
-                       sigabbrev_np(session->interrupted), options->args.operands[0]);
+                       rp_signal_abbreviation(session->interrupted), options->args.operands[0]);
     if (!run->db_count)
         return no_kernel(options, session, NULL, err);
     rp_cli_note("interrupted by SIG%s: the result is what ran until then%s",
-                sigabbrev_np(session->interrupted), options->runs > 1 ? ", of 1 run" : "");
+                rp_signal_abbreviation(session->interrupted),
+                options->runs > 1 ? ", of 1 run" : "");
     return 0;
 }
 
@@ -301,7 +303,7 @@ static int stop_between(const struct rp_profile_cli *options, struct rp_profile_
     session->interrupted = rp_proc_stop_asked();
     if (!session->run_count)
         return rp_fail(err, RP_INTERRUPTED, "interrupted by SIG%s before the program was started",
-                       sigabbrev_np(session->interrupted));
+                       rp_signal_abbreviation(session->interrupted));
     note_interrupted(options, session, session->run_count);
     return 0;
 }
@@ -603,7 +605,8 @@ static void fill_report(const struct rp_profile_cli *options,
                 .window_over = base->window_over,
                 .counter_passes = session->counter_passes,
                 .exit_status = base->end.status + (base->end.signaled ? 128 : 0),
-                .interrupted = base->end.interrupted ? sigabbrev_np(base->end.interrupted) : NULL,
+                .interrupted =
+                    base->end.interrupted ? rp_signal_abbreviation(base->end.interrupted) : NULL,
                 .wall_ms = session->wall_ms,
                 .wall_count = session->run_count,
             },

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/process.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/profile_session.h"
@@ -443,7 +444,7 @@ static void stop_further(const struct rp_profile_session *session, const struct 
                          const char *what)
 {
     rp_cli_note("interrupted by SIG%s in %s: the result is of the runs before",
-                sigabbrev_np(session->interrupted), what);
+                rp_signal_abbreviation(session->interrupted), what);
     for (size_t i = 0; i < run->db_count; i++)
         unlink(run->db_paths[i]);
     if (run->thread_trace)

@@ -216,7 +216,7 @@ char *rp_child_end_sentence(const struct rp_proc_end *end)
     if (end->timed_out)
         return rp_format("it did not end in time");
     if (end->signaled)
-        return rp_format("it was ended by SIG%s", sigabbrev_np(end->status) ?: "?");
+        return rp_format("it was ended by SIG%s", rp_signal_abbreviation(end->status) ?: "?");
     return rp_format("it ended with exit status %d", end->status);
 }
 
@@ -456,9 +456,9 @@ char *rp_child_end_reason(const struct rp_proc_end *end, const char *log_path)
     rp_autofree char *said = rp_child_error_line(log_path);
     rp_autofree char *how = end->over_memory ? rp_format("took more memory than it may")
                             : end->timed_out ? rp_format("did not end in time")
-                            : end->signaled
-                                ? rp_format("was ended by SIG%s", sigabbrev_np(end->status) ?: "?")
-                                : rp_format("ended with exit status %d", end->status);
+                            : end->signaled  ? rp_format("was ended by SIG%s",
+                                                        rp_signal_abbreviation(end->status) ?: "?")
+                                             : rp_format("ended with exit status %d", end->status);
 
     return how ? rp_format("%s%s%s", how, said ? ": " : "", said ? said : "") : NULL;
 }

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -749,7 +748,7 @@ static void *watch(void *arg)
  */
 static void orphan_watch_begin(void)
 {
-    const int parent = pidfd_open(getppid(), 0);
+    const int parent = rp_pidfd_open(getppid());
     sigset_t all, before;
     pthread_t thread;
 

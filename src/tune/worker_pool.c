@@ -221,8 +221,9 @@ static void worker_slot_end(struct rp_slot *slot)
 {
     const int status = wait_for(slot->child.pid);
     rp_autofree char *how =
-        WIFSIGNALED(status) ? rp_format("was ended by SIG%s", sigabbrev_np(WTERMSIG(status)) ?: "?")
-                            : rp_format("ended with exit status %d", WEXITSTATUS(status));
+        WIFSIGNALED(status)
+            ? rp_format("was ended by SIG%s", rp_signal_abbreviation(WTERMSIG(status)) ?: "?")
+            : rp_format("ended with exit status %d", WEXITSTATUS(status));
     char *why = rp_format("%s%s%s", how, slot->why ? ": " : "", slot->why ? slot->why : "");
 
     free(slot->why);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/blocked_thread.h"
+#include "base/process.h"
 #include "device/driver/command_processor.h"
 #include "device/driver/device_context.h"
 #include "device/driver/libc_hooks.h"
@@ -173,7 +174,7 @@ static void *make_forever(void *arg)
     struct rp_callbacks *all = device->callbacks;
     prctl(PR_SET_NAME, "rp-callbacks");
     pthread_mutex_lock(&all->lock);
-    all->tid = (uint32_t)gettid();
+    all->tid = (uint32_t)rp_gettid();
     for (;;) {
         struct callback *c = take(all);
         if (!c) {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "device/driver/command_processor.h"
 #include "device/isa/wave_state.h"
 
@@ -349,7 +350,7 @@ int rp_events_wait(struct rp_events *events, struct rp_kfd_event_data *data, uin
     if (count == 0 || count > RP_KFD_EVENT_LIMIT)
         return -EINVAL;
     struct rp_waiter self = {
-        .data = data, .count = count, .wait_for_all = wait_for_all, .tid = gettid()};
+        .data = data, .count = count, .wait_for_all = wait_for_all, .tid = rp_gettid()};
     pthread_mutex_lock(&events->lock);
     if (count > 1)
         note_server(events, self.tid);
@@ -385,7 +386,7 @@ bool rp_events_quiet(struct rp_events *events)
     pthread_mutex_lock(&events->lock);
     for (int i = 0; quiet && i < RP_EVENT_SERVERS; i++) {
         pid_t tid = events->servers[i];
-        if (tid == 0 || tid == gettid() || sleeps(events, tid))
+        if (tid == 0 || tid == rp_gettid() || sleeps(events, tid))
             continue;
         if (syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH)
             events->servers[i] = 0; /* That thread has ended. */

@@ -1,10 +1,16 @@
 /* How programs are started, how they end, and that those that take too much are ended. */
 #include "base/process.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -209,6 +215,43 @@ static void addresses_files_and_time_have_limits(void **state)
     assert_true(end.status == SIGKILL || end.status == SIGXCPU);
 }
 
+/* As Linux before 5.3, which knows no pidfds. */
+static void forbid_pidfds(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 434 /* pidfd_open */, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = sizeof code / sizeof *code, .filter = code};
+
+    assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+    assert_int_equal(rp_pidfd_open(getpid()), -1);
+}
+
+static void without_pidfds_time_has_a_limit(void **state)
+{
+    char *late[] = {(char *)"sleep", (char *)"1000", NULL};
+    char *soon[] = {(char *)"sh", (char *)"-c", (char *)"exit 7", NULL};
+    struct rp_proc proc = {.path = "/bin/sleep", .argv = late, .timeout_ns = 50000000};
+    struct rp_proc_end end;
+    const pid_t child = fork();
+    int status;
+
+    (void)state;
+    if (child == 0) {
+        forbid_pidfds();
+        if (rp_proc_run(&proc, &end, NULL) < 0 || !end.timed_out)
+            _exit(1);
+        proc = (struct rp_proc){.path = "/bin/sh", .argv = soon, .timeout_ns = INT64_MAX / 2};
+        _exit(rp_proc_run(&proc, &end, NULL) < 0 || end.timed_out || end.status != 7);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +263,7 @@ int main(void)
         cmocka_unit_test(memory_of_all_processes_counts),
         cmocka_unit_test(little_memory_is_left_alone),
         cmocka_unit_test(addresses_files_and_time_have_limits),
+        cmocka_unit_test(without_pidfds_time_has_a_limit),
         cmocka_unit_test(a_signal_stops_the_run), /* the last: all later ones would be, too */
     };
 
