@@ -96,8 +96,8 @@ static enum found other_of(const struct rp_selftest *test, const struct check *c
     for (size_t i = 0; dot && i < RP_SELFTEST_STEPS; i++)
         if (strlen(steps[i].name) == (size_t)(dot - check->other) &&
             strncmp(steps[i].name, check->other, strlen(steps[i].name)) == 0)
-            return test->steps[i].values ? number_of(test->steps[i].values, dot + 1, ret)
-                                         : NULL_VALUE;
+            return test->steps[i].ended ? number_of(test->steps[i].values, dot + 1, ret)
+                                        : NULL_VALUE;
     return number_of(test->steps[check->step].values, check->other, ret);
 }
 
@@ -404,7 +404,7 @@ static void put_text(const struct rp_selftest *test, const char *path, struct rp
 static const char *lacks(const struct rp_selftest *test, size_t step)
 {
     for (size_t i = 0; i < RP_SELFTEST_STEPS; i++)
-        if (strcmp(steps[step].needs, steps[i].name) == 0 && !test->steps[i].values)
+        if (strcmp(steps[step].needs, steps[i].name) == 0 && !test->steps[i].ended)
             return steps[i].name;
     return NULL;
 }
@@ -415,12 +415,13 @@ static void skip(struct rp_selftest_result *result, char *reason)
     result->reason = reason;
 }
 
-/* Turns what a step returned into its result. Its values count only when it came to its end. */
+/* Turns what a step returned into its result. */
 static void take(struct rp_selftest *test, size_t step, int rc, json_t *values,
                  const struct rp_err *err)
 {
     struct rp_selftest_result *result = &test->steps[step];
 
+    result->values = values;
     if (rc == -RP_INTERRUPTED) {
         test->interrupted = true;
     } else if (rc == RP_SELFTEST_SKIP) {
@@ -429,11 +430,10 @@ static void take(struct rp_selftest *test, size_t step, int rc, json_t *values,
         result->status = RP_SELFTEST_FAILED;
         result->reason = rp_selftest_anonymous(err->text);
     } else {
-        result->values = json_incref(values);
+        result->ended = true;
         result->reason = rp_selftest_judge(test, step, &result->checks);
         result->status = result->reason ? RP_SELFTEST_FAILED : RP_SELFTEST_PASSED;
     }
-    json_decref(values);
 }
 
 /* The step ends by its own limit, and all of them before five minutes have passed. A busy machine
@@ -582,35 +582,29 @@ static int find_gpu(struct rp_selftest *test, struct rp_err *err)
     return 0;
 }
 
-static int find_file(const char *const *folders, const char *name, char **ret)
-{
-    for (; *folders; folders++) {
-        rp_autofree char *path = rp_path_join(*folders, name);
-
-        if (rp_path_exists(path)) {
-            *ret = rp_steal(path);
-            return 0;
-        }
-    }
-    return -RP_ENVIRONMENT;
-}
-
+/* The workload is beside this program, or with the injected libraries once installed. */
 static int find_programs(struct rp_selftest *test, struct rp_err *err)
 {
     rp_autofree char *here = NULL;
-    rp_autofree char *beside = NULL;
     int rc = rp_executable_dir(&here, err);
 
     if (rc < 0)
         return rc;
-    beside = rp_format("%s/../lib/rocm-perf-lab", here);
     test->suite = rp_path_join(here, "rocm-perf");
     test->code = rp_path_join(test->folder, "kernels.hsaco");
-    if (find_file((const char *const[]){here, beside, NULL}, "rocm-perf-selftest",
-                  &test->workload) < 0)
+    test->workload = rp_path_join(here, "rocm-perf-selftest");
+    if (!rp_path_exists(test->workload)) {
+        free(test->workload);
+        test->workload = rp_format("%s/../lib/rocm-perf-lab/rocm-perf-selftest", here);
+    }
+    if (!rp_path_exists(test->workload))
         return rp_fail(err, RP_ENVIRONMENT,
                        "rocm-perf-selftest is not beside this program; build or install "
                        "rocm-perf-lab completely");
+    if (!test->env->rocm_libraries)
+        return rp_fail(err, RP_ENVIRONMENT, "%s",
+                       test->env->rocm_problem ? test->env->rocm_problem
+                                               : "there is no ROCm here; run rocm-perf doctor");
     test->libraries = rp_strdup(test->env->rocm_libraries);
     return 0;
 }

@@ -40,12 +40,12 @@ enum rp_selftest_status {
 };
 
 struct rp_selftest_result {
-    bool wanted;
+    bool wanted, ended; /**< ended: what it makes is there, and its values are judged */
     enum rp_selftest_status status;
     char *reason; /**< why it failed or was skipped; NULL: passed */
     double seconds;
-    json_t *values; /**< an object; NULL: the step did not come to an end */
-    json_t *checks; /**< an array; NULL: the same */
+    json_t *values; /**< an object with what it found, also where it failed; NULL: not run */
+    json_t *checks; /**< an array; NULL: it has not ended */
 };
 
 struct rp_selftest {

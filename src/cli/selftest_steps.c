@@ -91,19 +91,29 @@ static int open_new(const char *path, struct rp_err *err)
     return fd < 0 ? rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path) : fd;
 }
 
-static int ended(const char *name, const struct rp_proc_end *end, const char *said,
+/* What ended, for messages: "rocm-perf profile (side_once)". */
+static char *called(const struct rp_selftest *test, const struct words *words, const char *name)
+{
+    if (strcmp(words->at[0], test->suite) != 0)
+        return rp_strdup(name);
+    if (strcmp(words->at[1], name) == 0)
+        return rp_format("rocm-perf %s", name);
+    return rp_format("rocm-perf %s (%s)", words->at[1], name);
+}
+
+static int ended(const char *what, const struct rp_proc_end *end, const char *said,
                  struct rp_err *err)
 {
     rp_autofree char *why = NULL;
 
     if (end->timed_out)
-        return rp_fail(err, RP_PROGRAM, "%s did not end within its time", name);
+        return rp_fail(err, RP_PROGRAM, "%s did not end within its time", what);
     if (!end->signaled && end->status == 0)
         return 0;
     why = last_line(said);
     if (end->signaled)
-        return rp_fail(err, RP_PROGRAM, "%s was killed by signal %d: %s", name, end->status, why);
-    return rp_fail(err, RP_PROGRAM, "%s ended with exit status %d: %s", name, end->status, why);
+        return rp_fail(err, RP_PROGRAM, "%s was killed by signal %d: %s", what, end->status, why);
+    return rp_fail(err, RP_PROGRAM, "%s ended with exit status %d: %s", what, end->status, why);
 }
 
 /**
@@ -116,6 +126,7 @@ static int run_words(struct rp_selftest *test, const char *name, struct words *w
 {
     rp_autofree char *out_path = rp_format("%s/%s.out", test->folder, name);
     rp_autofree char *err_path = rp_format("%s/%s.err", test->folder, name);
+    rp_autofree char *what = called(test, words, name);
     const int64_t left_ns = test->deadline_ns - rp_now_ns();
     rp_autoclose int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
     rp_autoclose int out = open_new(out_path, err);
@@ -131,10 +142,10 @@ static int run_words(struct rp_selftest *test, const char *name, struct words *w
     int rc = out < 0 || said < 0 ? -RP_ENVIRONMENT : rp_proc_run(&proc, &end, err);
 
     if (rc == 0)
-        rc = ended(name, &end, err_path, err);
+        rc = ended(what, &end, err_path, err);
     if (rc == 0 && ret_out) {
         *ret_out = rp_read_text(out_path, MOST_OUTPUT);
-        rc = *ret_out ? 0 : rp_fail(err, RP_PROGRAM, "%s printed nothing", name);
+        rc = *ret_out ? 0 : rp_fail(err, RP_PROGRAM, "%s printed nothing", what);
     }
     return rc;
 }
@@ -148,7 +159,8 @@ static int run_json(struct rp_selftest *test, const char *name, struct words *wo
     if (rc < 0)
         return rc;
     *ret = json_loads(text, 0, NULL);
-    return *ret ? 0 : rp_fail(err, RP_PROGRAM, "%s printed no JSON", name);
+    return *ret ? 0
+                : rp_fail(err, RP_PROGRAM, "rocm-perf %s printed no JSON (%s)", words->at[1], name);
 }
 
 static void add_device(const struct rp_selftest *test, struct words *words)
@@ -366,14 +378,10 @@ static void trace_known(const struct trace *trace, const struct said *said, json
         hosts[timed] = (double)(said->launches[timed].end_ns - said->launches[timed].begin_ns);
         out += outside(d, &said->launches[timed++]);
     }
-    const struct rp_row_kernel *kernel = one ? kernel_of(trace, one) : NULL;
     put(values, "known_launches", count);
     put(values, "grid", one ? (double)one->grid[0] : NAN);
     put(values, "workgroup", one ? (double)one->workgroup[0] : NAN);
     put(values, "lds_bytes", one ? (double)one->group_bytes : NAN);
-    put(values, "vgprs",
-        kernel ? (double)(kernel->arch_vgpr_count + kernel->accum_vgpr_count) : NAN);
-    put(values, "sgprs", kernel ? (double)kernel->sgpr_count : NAN);
     put(values, "kernel_ns", median(ns, timed));
     put(values, "event_ns", median(events, timed));
     put(values, "host_ns", median(hosts, timed));
@@ -515,8 +523,8 @@ int rp_selftest_compile(struct rp_selftest *test, json_t *values, struct rp_err 
 {
     rp_autofree char *source = rp_path_join(test->folder, "selftest_kernels.hip");
     rp_autofree char *rtc = rp_path_join(test->libraries, "libhiprtc.so.7");
-    rp_autofree char *code = NULL;
     const bool by_rtc = rp_path_exists(rtc);
+    const char *compiler = "hipRTC";
     void *bytes = NULL;
     size_t count = 0;
     int rc = rp_write_file(source, rp_selftest_kernels, strlen(rp_selftest_kernels), err);
@@ -527,13 +535,18 @@ int rp_selftest_compile(struct rp_selftest *test, json_t *values, struct rp_err 
                 "completely");
         return RP_SELFTEST_SKIP;
     }
-    if (rc == 0)
-        rc = by_rtc ? compile_by_hiprtc(test, source, err) : compile_by_hipcc(test, source, err);
+    if (rc == 0 && by_rtc)
+        rc = compile_by_hiprtc(test, source, err);
+    /* Where hipRTC fails, a compiler may do. */
+    if (test->env->compiler && ((rc == 0 && !by_rtc) || rc == -RP_PROGRAM)) {
+        compiler = "hipcc";
+        rc = compile_by_hipcc(test, source, err);
+    }
     if (rc == 0)
         rc = rp_read_file(test->code, 16 << 20, RP_ENVIRONMENT, &bytes, &count, err);
     free(bytes);
     put(values, "code_bytes", (double)count);
-    json_object_set_new(values, "compiler", json_string(by_rtc ? "hipRTC" : "hipcc"));
+    json_object_set_new(values, "compiler", json_string(compiler));
     return rc;
 }
 
@@ -573,6 +586,19 @@ int rp_selftest_run(struct rp_selftest *test, json_t *values, struct rp_err *err
 
 /* --- both tracers, and clocks --------------------------------------------------------------- */
 
+/* As profile tells them: some versions of rocprofv3 report half of the registers, which it
+ * corrects.
+ */
+static void register_values(const json_t *profile, json_t *values)
+{
+    const json_t *found =
+        json_object_get(named_in(json_object_get(profile, "kernels"), KNOWN), "resources");
+
+    put(values, "vgprs",
+        number_at(found, "vgpr_per_thread", NULL) + number_at(found, "agpr_per_thread", NULL));
+    put(values, "sgprs", number_at(found, "sgpr_per_wave", NULL));
+}
+
 static int profile_known(struct rp_selftest *test, const char *tracer, const char *name,
                          json_t *values, struct rp_err *err)
 {
@@ -593,6 +619,7 @@ static int profile_known(struct rp_selftest *test, const char *tracer, const cha
     if (rc == 0) {
         const json_t *from = json_object_get(profile, "provenance");
 
+        register_values(profile, values);
         put(values, "lost",
             number_at(from, "lost_records", NULL) + number_at(from, "lost_dispatches", NULL) +
                 number_at(from, "untraced_queues", NULL) +
@@ -799,7 +826,7 @@ static void thread_trace_values(const struct rp_selftest *test, const json_t *tr
     const bool whole = number_at(trace, "waves_cut_short", NULL) == 0;
     put(values, "waves", count);
     put(values, "fma", whole ? fma : NAN);
-    put(values, "fma_expected", count * FMA_A_ROUND * test->sizes.rounds);
+    put(values, "fma_expected", barriers * FMA_A_ROUND * test->sizes.rounds);
     put(values, "barriers", whole ? barriers : NAN);
     put(values, "unnamed", unnamed);
     put(values, "without_lines", lines == 0);

@@ -89,7 +89,7 @@ static void make_values(struct rp_selftest *test, bool software)
     memset(test, 0, sizeof *test);
     test->software = software;
     for (int i = 0; i < RP_SELFTEST_STEPS; i++)
-        test->steps[i].values = json_object();
+        test->steps[i] = (struct rp_selftest_result){.values = json_object(), .ended = true};
     for (int pass = 0; pass < 6; pass++)
         for (size_t i = 0; i < ROWS; i++)
             settle(test, &rows[i], pass > 2);
@@ -201,8 +201,7 @@ static void steps_that_did_not_run_say_nothing(void **state)
 
     (void)state;
     make_values(&test, true);
-    json_decref(test.steps[RP_SELFTEST_counters].values);
-    test.steps[RP_SELFTEST_counters].values = NULL;
+    test.steps[RP_SELFTEST_counters].ended = false;
     for (size_t i = 0; i < ROWS; i++)
         if (strncmp(rows[i].other, "counters.", 9) == 0)
             check_row(&test, &rows[i], JSON_NULL);
