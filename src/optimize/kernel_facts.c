@@ -813,10 +813,10 @@ static int compare(const void *left, const void *right, void *context)
 }
 
 void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
-                     const bool *wanted, struct rp_rank *ret)
+                     const bool *wanted, struct rp_ranked_kernels *ret)
 {
-    struct rp_rank rank = {.entries = rp_alloc_zero(facts->count + 1, sizeof *rank.entries),
-                           .count = facts->count};
+    struct rp_ranked_kernels rank = {
+        .entries = rp_alloc_zero(facts->count + 1, sizeof *rank.entries), .count = facts->count};
     const double sum_ns = sum_of_times(facts);
 
     for (size_t i = 0; i < facts->count; i++) {
@@ -832,10 +832,10 @@ void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *
     *ret = rank;
 }
 
-void rp_rank_free(struct rp_rank *rank)
+void rp_ranked_kernels_free(struct rp_ranked_kernels *rank)
 {
     for (size_t i = 0; i < rank->count; i++)
         free(rank->entries[i].stop);
     free(rank->entries);
-    *rank = (struct rp_rank){0};
+    *rank = (struct rp_ranked_kernels){0};
 }

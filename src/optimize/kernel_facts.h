@@ -217,7 +217,7 @@ struct rp_rank_entry {
     char *stop;                  /**< why it is not tried; NULL: it is */
 };
 
-struct rp_rank {
+struct rp_ranked_kernels {
     struct rp_rank_entry *entries; /**< by priority, weight, symbol; what is not tried comes last */
     size_t count;
     size_t tried; /**< of them, at the front */
@@ -228,8 +228,8 @@ struct rp_rank {
  * weight and headroom; NULL: nothing is named
  */
 void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
-                     const bool *wanted, struct rp_rank *ret);
-void rp_rank_free(struct rp_rank *rank);
+                     const bool *wanted, struct rp_ranked_kernels *ret);
+void rp_ranked_kernels_free(struct rp_ranked_kernels *rank);
 
 static inline void rp_code_names_free(char **names)
 {

@@ -463,7 +463,7 @@ static int try_kernel(struct rp_session *s, unsigned round, size_t place,
 }
 
 static int run_kernels(struct rp_session *s, unsigned round, const struct rp_facts *facts,
-                       const struct rp_rank *rank, const char *folder, json_t *kernels,
+                       const struct rp_ranked_kernels *rank, const char *folder, json_t *kernels,
                        struct rp_err *err)
 {
     int rc = 0;
@@ -497,7 +497,7 @@ static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
     rp_autofree char *folder = rp_format("%s/round-%u/profile", s->o->folder, round);
     rp_autofree bool *named = NULL;
     struct rp_facts facts = {0};
-    struct rp_rank rank = {0};
+    struct rp_ranked_kernels rank = {0};
     json_t *kernels = json_array();
     int rc = profile(s, round, folder, &facts, err);
 
@@ -517,7 +517,7 @@ static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
         rc = run_kernels(s, round, &facts, &rank, folder, kernels, err);
     }
     s->profiled = NULL;
-    rp_rank_free(&rank);
+    rp_ranked_kernels_free(&rank);
     rp_facts_free(&facts);
     json_decref(kernels);
     return rc;

@@ -95,6 +95,12 @@ int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
     return 0;
 }
 
+int rp_store_each_copy(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
+{
+    (void)s, (void)fn, (void)ctx, (void)err;
+    return 0;
+}
+
 int rp_store_each_region(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err)
 {
     (void)s, (void)fn, (void)ctx, (void)err;

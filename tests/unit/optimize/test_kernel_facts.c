@@ -199,11 +199,12 @@ static void damaged_files_are_refused_by_name(void **state)
         .weight_basis = TEXT("critical_path")                                                      \
     }
 
-static struct rp_rank ranked(struct rp_kernel_facts *kernels, size_t count, const bool *wanted)
+static struct rp_ranked_kernels ranked(struct rp_kernel_facts *kernels, size_t count,
+                                       const bool *wanted)
 {
     const struct rp_facts facts = {.kernels = kernels, .count = count};
     const struct rp_rank_limits limits = rp_rank_usual_limits();
-    struct rp_rank rank;
+    struct rp_ranked_kernels rank;
 
     rp_rank_kernels(&facts, &limits, wanted, &rank);
     return rank;
@@ -224,7 +225,7 @@ static void by_weight_times_headroom(void **state)
         K("d", KNOWN(0.19), KNOWN(1)),    /* too small a part */
         K("e", KNOWN(0.9), KNOWN(0.099)), /* nothing to gain */
     };
-    struct rp_rank rank = ranked(kernels, 5, NULL);
+    struct rp_ranked_kernels rank = ranked(kernels, 5, NULL);
 
     (void)state;
     assert_int_equal(rank.tried, 3);
@@ -240,33 +241,33 @@ static void by_weight_times_headroom(void **state)
     assert_string_equal(
         rank.entries[4].stop,
         "what it could gain is 9.9 %, less than 10 %: use --kernel NAME to try it all the same");
-    rp_rank_free(&rank);
+    rp_ranked_kernels_free(&rank);
 }
 
 static void unknown_headroom_counts_as_all(void **state)
 {
     struct rp_kernel_facts kernels[] = {K("a", KNOWN(0.5), KNOWN(0.9)), K("b", KNOWN(0.5), {0})};
-    struct rp_rank rank = ranked(kernels, 2, NULL);
+    struct rp_ranked_kernels rank = ranked(kernels, 2, NULL);
 
     (void)state;
     assert_int_equal(rank.tried, 2);
     assert_int_equal(rank.entries[0].kernel, 1);
     assert_false(rank.entries[0].bound.known);
     near(rank.entries[1].bound, 1 / 0.55);
-    rp_rank_free(&rank);
+    rp_ranked_kernels_free(&rank);
 }
 
 static void the_bound_of_the_graph_goes_first(void **state)
 {
     struct rp_kernel_facts kernels[] = {K("a", KNOWN(0.5), KNOWN(0.5))};
-    struct rp_rank rank;
+    struct rp_ranked_kernels rank;
 
     (void)state;
     kernels[0].end_to_end_bound =
         (struct rp_quantity)KNOWN(1.1); /* another path is nearly as long */
     rank = ranked(kernels, 1, NULL);
     near(rank.entries[0].bound, 1.1);
-    rp_rank_free(&rank);
+    rp_ranked_kernels_free(&rank);
 }
 
 static void without_a_graph_the_time_of_all_kernels_counts(void **state)
@@ -276,7 +277,7 @@ static void without_a_graph_the_time_of_all_kernels_counts(void **state)
         {.name = TEXT("b"), .symbol = TEXT("b"), .time_ns = KNOWN(300)},
         {.name = TEXT("c"), .symbol = TEXT("c")},
     };
-    struct rp_rank rank = ranked(kernels, 3, NULL);
+    struct rp_ranked_kernels rank = ranked(kernels, 3, NULL);
 
     (void)state;
     assert_int_equal(rank.tried, 2);
@@ -284,7 +285,7 @@ static void without_a_graph_the_time_of_all_kernels_counts(void **state)
     assert_true(rank.entries[0].weight_of_kernel_time);
     near(rank.entries[1].weight, 0.25);
     assert_string_equal(rank.entries[2].stop, "its part of the time is not known");
-    rp_rank_free(&rank);
+    rp_ranked_kernels_free(&rank);
 }
 
 static void what_cannot_be_changed_is_not_tried(void **state)
@@ -294,7 +295,7 @@ static void what_cannot_be_changed_is_not_tried(void **state)
         K("b", KNOWN(0.9), KNOWN(0.9)),
         K("c", KNOWN(0.9), KNOWN(0.9)),
     };
-    struct rp_rank rank;
+    struct rp_ranked_kernels rank;
 
     (void)state;
     kernels[0].runtime_internal = true;
@@ -304,7 +305,7 @@ static void what_cannot_be_changed_is_not_tried(void **state)
     assert_int_equal(rank.tried, 0);
     for (size_t i = 0; i < 3; i++)
         assert_non_null(rank.entries[i].stop);
-    rp_rank_free(&rank);
+    rp_ranked_kernels_free(&rank);
 }
 
 static void a_named_kernel_is_tried_whatever_it_weighs(void **state)
@@ -316,7 +317,7 @@ static void a_named_kernel_is_tried_whatever_it_weighs(void **state)
         K("d", KNOWN(0.9), KNOWN(0.9)),
     };
     const bool wanted[] = {false, true, true, true};
-    struct rp_rank rank;
+    struct rp_ranked_kernels rank;
 
     (void)state;
     kernels[3].runtime_internal = true;
@@ -325,7 +326,7 @@ static void a_named_kernel_is_tried_whatever_it_weighs(void **state)
     assert_int_equal(rank.entries[0].kernel, 1);
     assert_int_equal(rank.entries[1].kernel, 2);
     assert_non_null(rank.entries[3].stop);
-    rp_rank_free(&rank);
+    rp_ranked_kernels_free(&rank);
 }
 
 int main(void)
