@@ -258,6 +258,7 @@ static volatile sig_atomic_t killed;       /**< because nobody waited for its en
 static volatile sig_atomic_t survives;     /**< see rp_proc_survive_signals */
 static volatile sig_atomic_t stop_asked;   /**< by this signal, since then */
 static volatile sig_atomic_t survived_run; /**< signal_target has result_survives */
+static volatile sig_atomic_t interrupt_it; /**< it has ends_by_interrupt */
 
 enum { NS_PER_S = 1000000000 };
 static const int64_t GRACE_NS = (int64_t)5 * NS_PER_S;
@@ -290,7 +291,9 @@ static void forward_and_survive(int signo, bool has_it)
 
     if (!stop_asked) {
         stop_asked = signo;
-        if (program && !has_it)
+        if (program && interrupt_it && !(has_it && signo == SIGINT))
+            kill(program, SIGINT);
+        else if (program && !has_it)
             kill(program, signo);
     } else if (now_ns - interrupted_at_ns < NS_PER_S) {
         return;
@@ -699,13 +702,14 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
         /* The child does so too, because nobody knows which of the two is first. */
         setpgid(child, child);
     survived_run = proc->result_survives;
+    interrupt_it = proc->ends_by_interrupt;
     signal_target = own_group ? -child : child;
     guard_tell(guard, signal_target);
     close(report[1]);
     if (interrupted_by) /* The signal came between the fork and the line above. */
         kill(signal_target, interrupted_by);
     if (stop_asked && survived_run)
-        kill(signal_target, stop_asked);
+        kill(signal_target, interrupt_it ? SIGINT : stop_asked);
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;
     close(report[0]);

@@ -90,6 +90,7 @@ struct rp_proc {
      * started */
     bool (*hangs)(void *context);
     void *context;
+    bool ends_by_interrupt; /**< with result_survives: it gets SIGINT, whichever signal asks */
     /** It may not end when this process dies: another process then ends all of its group, at the
      * latest after 5 s. */
     bool guarded;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -50,7 +51,11 @@ static int run_once(const struct rp_profile_cli *options, struct rp_profile_sess
                     unsigned number, struct rp_err *err)
 {
     rp_autofree char *prefix = number == 1 ? rp_strdup("trace") : rp_format("run-%u", number);
-    rp_autofree char *what = rp_format("run %u of %" PRIu64, number, options->runs);
+    rp_autofree char *what = !options->pid ? rp_format("run %u of %" PRIu64, number, options->runs)
+                             : options->duration_s
+                                 ? rp_format("process %" PRIu64 " for %g s (Ctrl-C ends that)",
+                                             options->pid, options->duration_s)
+                                 : rp_format("process %" PRIu64 " until Ctrl-C", options->pid);
     rp_autofree char *counters = NULL;
     struct rp_profile_step step = {.folder = number == 1 ? NULL : "repeats",
                                    .prefix = prefix,
@@ -148,6 +153,12 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
                        "interrupted by SIG%s before a kernel of %s came to its end: there is "
                        "nothing to keep",
                        rp_signal_abbreviation(session->interrupted), options->args.operands[0]);
+    if (options->pid && !(launches && launches->failed))
+        return rp_fail(err, RP_BAD_INPUT,
+                       "process %" PRIu64 " (%s) launched no kernel while it was recorded, or "
+                       "cannot be recorded: it must have been started with ROCP_TOOL_ATTACH=1, and "
+                       "must be the process that uses the GPU or a parent of it",
+                       options->pid, options->args.operands[0]);
     if (lost)
         return rp_fail(err, RP_PROGRAM,
                        "no kernel of %s came to its end (%" PRIu64 " did not), so there is nothing "
@@ -339,6 +350,26 @@ static void foresee_threads(struct rp_profile_session *session)
     rp_cli_note("warning: no thread trace: %s", err.text);
 }
 
+/* The built-in collector is loaded when ROCr starts, and cannot join a process later. */
+static int check_attach(const struct rp_profile_session *session, struct rp_err *err)
+{
+    if (session->tracer->check_attach)
+        return session->tracer->check_attach(&session->env, err);
+    if (session->run.device == RP_DEVICE_SOFTWARE)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "--pid: a process can be joined on a GPU only%s%s%s; start the program with "
+                       "rocm-perf profile (--delay, --duration and --start-paused record a part)",
+                       session->env.gpu_reason ? " (" : "",
+                       session->env.gpu_reason ? session->env.gpu_reason : "",
+                       session->env.gpu_reason ? ")" : "");
+    return rp_fail(
+        err, RP_ENVIRONMENT,
+        "--pid: only rocprofv3 can join a process, and there is none in %s/bin or $PATH; "
+        "install the package rocprofiler-sdk (ROCm 10: amdrocm-profiler-base), or start "
+        "the program with rocm-perf profile",
+        session->env.rocm_root ? session->env.rocm_root : "$ROCM_PATH");
+}
+
 /* Refuses everything that can be refused before the program runs. */
 static int prepare(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    struct rp_err *err)
@@ -364,6 +395,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
     if (rc == 0 && !options->wallclock)
         rc = rp_tracer_choose(&session->env, session->run.device,
                               (enum rp_tracer_request)options->tracer, &session->tracer, err);
+    if (rc == 0 && options->pid)
+        rc = check_attach(session, err);
     if (rc == 0 && session->tracer && session->tracer->check_window) {
         const struct rp_recording_window window = rp_profile_window(options);
 
@@ -388,11 +421,11 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
         rc = rp_device_thread_trace_check(&session->threads, err);
     if (rc == 0 && options->deep_analysis && session->tracer->check_threads)
         foresee_threads(session);
-    if (rc == 0)
+    if (rc == 0 && !options->pid)
         rc = rp_find_program(options->args.operands[0], &program, err);
     if (rc == 0 && session->env.rocm_note && !options->quiet)
         rp_cli_note("%s", session->env.rocm_note);
-    if (rc == 0)
+    if (rc == 0 && program)
         rp_cli_warn_about_target(program, &session->run);
     if (rc == 0)
         rc = rp_kept_input_open(options->runs > 1 || options->deep_analysis || options->roofline ||
@@ -590,6 +623,7 @@ static void fill_report(const struct rp_profile_cli *options,
             {
                 .command = (const char *const *)options->args.operands,
                 .command_count = args,
+                .pid = (int64_t)options->pid,
                 .rocm_version = session->env.rocm_version,
                 .tool_version = RP_VERSION,
                 .tracer = session->tracer ? session->tracer->name : "wallclock",
@@ -644,7 +678,7 @@ static void put_next(const struct rp_profile_cli *options, const struct rp_profi
                      struct rp_buf *text)
 {
     const struct rp_page page = rp_page_of_words(text, rp_cli_style());
-    const bool known = options->deep_analysis || session->out_of_order;
+    const bool known = options->deep_analysis || session->out_of_order || options->pid;
     rp_autofree char *failed = rp_path_join(options->output, "failed");
     rp_autofree const char **words = rp_alloc_zero(options->args.operand_count + 8, sizeof *words);
     size_t count = 0;
@@ -729,7 +763,51 @@ static bool do_without_program(const struct rp_profile_cli *options, int *ret_co
 /* Parts of two runs that are cut out by the host's clock or by hand are not equal. */
 static bool is_part_of_a_run(const struct rp_profile_cli *options)
 {
-    return options->delay_s > 0 || options->duration_s > 0 || options->start_paused;
+    return options->delay_s > 0 || options->duration_s > 0 || options->start_paused || options->pid;
+}
+
+static void free_words(char ***words)
+{
+    if (*words)
+        free(**words);
+    free(*words);
+}
+
+/** Makes the command line of the process the operands: it is what is profiled.
+ * @param ret all words are in the first one's text; release with free_words */
+static int take_command(struct rp_profile_cli *options, char ***ret, struct rp_err *err)
+{
+    rp_autofree char *path = rp_format("/proc/%" PRIu64 "/cmdline", options->pid);
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    rp_autobuf text = {0};
+    struct stat st;
+    size_t count = 0, at = 0;
+    char block[4096], **words;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return rp_fail(err, RP_USAGE, "--pid %" PRIu64 ": there is no such process", options->pid);
+    for (ssize_t got; (got = read(fd, block, sizeof block)) > 0;)
+        rp_buf_add(&text, block, (size_t)got);
+    if (!text.len)
+        return rp_fail(err, RP_USAGE,
+                       "--pid %" PRIu64 ": this process has ended, or is a thread of the kernel",
+                       options->pid);
+    if (geteuid() != 0 && st.st_uid != geteuid())
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "--pid %" PRIu64 ": the process belongs to another user (%u): run rocm-perf "
+                       "as that user or as root",
+                       options->pid, (unsigned)st.st_uid);
+    for (size_t i = 0; i < text.len; i++)
+        count += text.data[i] == '\0';
+    *ret = words = rp_alloc_zero(count + 2, sizeof *words);
+    const size_t length = text.len;
+    char *all = rp_buf_steal(&text);
+
+    for (count = 0; at < length; at += strlen(all + at) + 1)
+        words[count++] = all + at;
+    options->args.operands = words;
+    options->args.operand_count = count;
+    return 0;
 }
 
 int rp_cmd_profile(int argc, char **argv)
@@ -738,6 +816,7 @@ int rp_cmd_profile(int argc, char **argv)
     rp_cleanup(rp_profile_session_free) struct rp_profile_session session = {0};
     rp_cleanup(rp_profile_job_free) struct rp_profile_job job = {0};
     rp_cleanup(free_paths) char **paths = NULL;
+    rp_cleanup(free_words) char **command = NULL;
     struct rp_profile_report report;
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf json = {0};
@@ -750,7 +829,9 @@ int rp_cmd_profile(int argc, char **argv)
     options.deep_analysis |= options.why;
     if (is_part_of_a_run(&options) && !RP_IS_GIVEN(profile, &options, runs))
         options.runs = 1;
-    is_rank = rp_profile_job_find(options.output, &job);
+    if (options.pid && take_command(&options, &command, &err) < 0)
+        return rp_cli_error(&err);
+    is_rank = !options.pid && rp_profile_job_find(options.output, &job);
     if (is_rank && !RP_IS_GIVEN(profile, &options, runs))
         options.runs = 1; /* MPI starts a rank once. */
     if (is_rank)

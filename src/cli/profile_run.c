@@ -339,6 +339,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         .env = &session->env,
         .options = &run,
         .argv = options->args.operands,
+        .pid = (int)options->pid,
         .traced = !options->wallclock,
         .log = options->debug,
         .survives_signals = true,
@@ -368,6 +369,8 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         close(step->stdout_fd);
     if (rc < 0)
         return rc;
+    if (options->pid) /* That is how recording ends. */
+        ret->end.interrupted = 0;
     session->interrupted = ret->end.interrupted;
     rc = rp_kept_input_end(&session->input, err);
     if (rc < 0)

@@ -42,6 +42,8 @@ static void put_command(const struct rp_page *page, const struct rp_provenance *
     rp_autobuf text = {0};
 
     rp_buf_puts(&text, "rocm-perf profile:");
+    if (from->pid)
+        rp_buf_printf(&text, " process %lld:", (long long)from->pid);
     for (size_t i = 0; i < from->command_count; i++)
         rp_buf_printf(&text, " %s", from->command[i]);
     if (text.failed)

@@ -46,6 +46,7 @@ enum rp_measurement {
 struct rp_provenance {
     const char *const *command; /**< argv of the profiled program */
     size_t command_count;
+    int64_t pid;              /**< of a process that ran already when recording began; 0: none */
     const char *rocm_version; /**< "7.2.4" */
     const char *tool_version; /**< of rocm-perf */
     const char *tracer;       /**< "rocprofv3", "builtin" or "wallclock" */

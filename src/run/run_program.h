@@ -205,6 +205,8 @@ struct rp_run_request {
     const struct rp_environment *env;
     const struct rp_run_options *options; /**< resolved; who traces says where */
     char *const *argv;
+    int pid; /**< of a process that runs already, as argv: it is recorded and goes on; 0: none.
+              * The tracer's check_attach has accepted it */
     bool traced;
     bool log;           /**< the collector writes tracer.log into out_dir */
     const char *run_id; /**< of a run of which this is a part, as one rank; NULL: of none */
@@ -270,6 +272,9 @@ struct rp_tracer {
      * @return 0; RP_USAGE with the option and the remedy. A NULL function stands for any part. */
     int (*check_window)(const struct rp_recording_window *window,
                         const struct rp_run_options *options, struct rp_err *err);
+    /** Says whether it can record a process that runs already.
+     * @return 0; RP_ENVIRONMENT with the remedy. A tracer that never can has NULL. */
+    int (*check_attach)(const struct rp_environment *env, struct rp_err *err);
     /** Runs it with hardware counters: one pass, NULL-terminated. A tracer that
      * cannot do it has NULL. */
     int (*count)(const struct rp_run_request *request, const char *const *counters,

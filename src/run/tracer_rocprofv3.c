@@ -27,6 +27,12 @@
     "install rocprof-trace-decoder (ROCm 7.13 and later have it), or name the folder of "          \
     "librocprof-trace-decoder.so with --att-library-path or ROCPROF_ATT_LIBRARY_PATH"
 
+#define RP_ATTACH_NEEDS                                                                            \
+    "the process must have been started with ROCP_TOOL_ATTACH=1, must have used the GPU, and "     \
+    "this "                                                                                        \
+    "user must be allowed to trace it (kernel.yama.ptrace_scope=0; in a container --cap-add "      \
+    "SYS_PTRACE, and rocm-perf in the same one)"
+
 /* This section reads what rocprofv3 prints on standard error, and finds its meaning. */
 
 /** Release it with rocprofv3_messages_free. */
@@ -54,7 +60,9 @@ struct rp_rocprofv3_job {
     const char *out_dir;         /**< absolute */
     const char *const *counters; /**< NULL-terminated: one pass */
     const struct rp_thread_trace_options *thread_trace;
-    bool log; /**< many messages */
+    int pid;          /**< it attaches to this process; 0: it starts the program */
+    bool sync_output; /**< then it is told to wait for its files */
+    bool log;         /**< many messages */
     bool no_hip_calls;
     bool selected_regions;
     struct rp_recording_window window;
@@ -108,12 +116,29 @@ static void put_thread_trace(struct list *list, const struct rp_thread_trace_opt
         put(list, rp_strdup("--att-serialize-all"));
 }
 
-/* It knows no period without an end. */
+enum { FOR_EVER_S = 10000000 };
+
+/* Without a duration it would wait for Enter, and fail where standard input has an end. */
+static void put_attachment(struct list *list, const struct rp_rocprofv3_job *job)
+{
+    const int64_t ns = job->window.duration_ns, ms = 1000000;
+
+    put(list, rp_format("--pid=%d", job->pid));
+    put(list, rp_format("--attach-duration-msec=%lld",
+                        (long long)(ns ? (ns + ms - 1) / ms : (int64_t)FOR_EVER_S * 1000)));
+    if (job->sync_output)
+        put(list, rp_strdup("--attach-sync-output"));
+}
+
+/* It knows no period without an end, and none where it attaches. */
 static void put_window(struct list *list, const struct rp_rocprofv3_job *job)
 {
-    enum { FOR_EVER_S = 10000000 };
     const struct rp_recording_window *w = &job->window;
 
+    if (job->pid) {
+        put_attachment(list, job);
+        return;
+    }
     if (job->selected_regions)
         put(list, rp_strdup("--selected-regions"));
     if (!w->delay_ns && !w->duration_ns)
@@ -146,7 +171,7 @@ static int check_window(const struct rp_recording_window *window,
 static void rocprofv3_args_free(char ***args);
 
 /**
- * @param program its argv, passed on unchanged; must outlive the result
+ * @param program its argv, passed on unchanged; must outlive the result. NULL: job->pid
  * @return NULL-terminated; free with rocprofv3_args_free
  */
 static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3_job *job,
@@ -176,8 +201,9 @@ static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3
         put_thread_trace(&list, job->thread_trace);
     else
         put_trace(&list, !job->no_hip_calls);
-    put(&list, rp_strdup("--"));
-    while (*program)
+    if (program)
+        put(&list, rp_strdup("--"));
+    while (program && *program)
         put(&list, *program++);
     return list.items;
 }
@@ -620,13 +646,14 @@ static void plan_env(const struct rp_launch_plan *plan, struct changes *ret)
 {
     size_t at = 0, inherited = 0, out = 0;
 
-    while (plan->env.list[at].name)
+    while (plan->env.list && plan->env.list[at].name)
         at++;
     while (environ[inherited])
         inherited++;
     ret->list = rp_alloc_zero(at + inherited + 1, sizeof *ret->list);
     ret->names = rp_alloc_zero(inherited + 1, sizeof *ret->names);
-    memcpy(ret->list, plan->env.list, at * sizeof *ret->list);
+    if (at)
+        memcpy(ret->list, plan->env.list, at * sizeof *ret->list);
     for (char **entry = environ; *entry; entry++) {
         if (!is_foreign_option(*entry))
             continue;
@@ -638,11 +665,15 @@ static void plan_env(const struct rp_launch_plan *plan, struct changes *ret)
 /* --- running ------------------------------------------------------------------------------- */
 
 enum { ROCPROFV3_START_NS = 1000000000 };
+/* Who detaches waits for the other process, which writes: "up to 1-2 minutes". */
+static const int64_t DETACH_NS = (int64_t)180 * 1000000000;
 
 /** This is what is known of a run that may hang. */
 struct hang {
     struct rp_recording_end ending;
     const struct rp_stderr_copy *tap;
+    bool attached;
+    int64_t until_ns;  /**< attached: by then it must have detached; 0: when it is asked to */
     int64_t asked_ns;  /**< a signal asked to end; 0: none did */
     int64_t looked_ns; /**< when these were found: */
     uint64_t cpu_ms, bytes;
@@ -678,6 +709,9 @@ static bool hangs(void *context)
     if (fatal_ns &&
         (now_ns - fatal_ns >= 10 * s || (hang->asked_ns && now_ns - hang->asked_ns >= 5 * s)))
         return true;
+    if (hang->attached)
+        return (hang->asked_ns && now_ns - hang->asked_ns >= DETACH_NS) ||
+               (hang->until_ns && now_ns >= hang->until_ns);
     if (hang->asked_ns && now_ns - hang->looked_ns >= s)
         look_whether_busy(hang, now_ns);
     return hang->asked_ns && now_ns - hang->busy_ns >= 5 * s;
@@ -709,11 +743,14 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
                            .timeout_ns = request->timeout_ns,
                            .result_survives = request->survives_signals,
                            .limits = request->limits,
+                           .ends_by_interrupt = job->pid > 0,
                            .hangs = hangs,
                            .context = &hang,
                            .guarded = true};
+    rp_autoclose int null = job->pid ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     struct rp_stderr_copy *tap = NULL;
-    int rc = rp_launch_plan(request->env, request->options, request->argv, &plan, err);
+    int rc =
+        job->pid ? 0 : rp_launch_plan(request->env, request->options, request->argv, &plan, err);
 
     if (rc == 0)
         rc = stderr_copy_open(job->log ? NULL : rocprofv3_hides_line, log, request->stderr_fd, &tap,
@@ -721,12 +758,17 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
     if (rc < 0)
         return rc;
     plan_env(&plan, &changes);
-    proc.argv = args = rp_rocprofv3_args(request->env->rocprofv3, job, plan.argv);
+    proc.argv = args = rp_rocprofv3_args(request->env->rocprofv3, job, job->pid ? NULL : plan.argv);
     proc.env = changes.list;
     proc.stderr_fd = stderr_copy_fd(tap);
-    if (job->window.duration_ns)
+    if (job->pid) /* The words are rocprofv3's own, and standard output is for results. */
+        proc.stdout_fd = job->log ? proc.stderr_fd : null;
+    else if (job->window.duration_ns)
         proc.waiting = end_recording;
     hang.tap = tap;
+    hang.attached = job->pid > 0;
+    if (hang.attached && job->window.duration_ns)
+        hang.until_ns = rp_now_ns() + job->window.duration_ns + DETACH_NS;
     rc = rp_proc_run(&proc, ret, err);
     *ret_over = hang.ending.asked > 0;
     if (rc == -RP_USAGE) /* The user's program cannot be the cause, because it was found. */
@@ -765,6 +807,47 @@ static int take_files(const struct rp_run_request *request, const char *dir,
     return 0;
 }
 
+/* All that fails is rocprofv3's: the process goes on. */
+static int judge_attached(const struct rp_run_request *request, const struct rp_proc_end *end,
+                          struct rp_err *err)
+{
+    if (end->hung)
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "rocprofv3 did not detach from process %d within 3 minutes, and was killed: "
+                       "the process may be recorded until it ends",
+                       request->pid);
+    if (end->interrupted && end->signaled)
+        return rp_fail(err, RP_INTERRUPTED,
+                       "interrupted by SIG%s before rocprofv3 had attached to process %d",
+                       rp_signal_abbreviation(end->interrupted), request->pid);
+    if (end->signaled || end->status)
+        return rp_fail(
+            err, RP_ENVIRONMENT,
+            "rocprofv3 could not record process %d, and ended with %s %d: " RP_ATTACH_NEEDS,
+            request->pid, end->signaled ? "signal" : "status", end->status);
+    return 0;
+}
+
+/* Some releases return while the other process still writes. One that recorded nothing writes
+ * nothing. */
+static void await_files(const struct rp_run_request *request, const char *dir)
+{
+    enum { MOST_ROUNDS = 100, ROUND_NS = 100000000 };
+    const struct timespec round = {0, ROUND_NS};
+    bool whole = false;
+
+    for (int i = 0; i < MOST_ROUNDS && !whole && kill(request->pid, 0) == 0; i++) {
+        struct rp_rocprofv3_files files = {0};
+        struct rp_err ignored = RP_ERR_INIT;
+
+        if (i)
+            nanosleep(&round, NULL);
+        whole = rocprofv3_files_find(dir, &files, &ignored) == 0 && files.database_count &&
+                !files.unreadable;
+        rocprofv3_files_free(&files);
+    }
+}
+
 /* Decides whether rocprofv3 failed, or the program, or neither. */
 static int judge(const struct rp_run_request *request, const char *dir, const char *text,
                  const char *program, struct rp_run *run, struct rp_err *err)
@@ -786,13 +869,20 @@ static int judge(const struct rp_run_request *request, const char *dir, const ch
         run->too_much = true;
         return 0;
     }
-    if (verdict.fatal && (failed || !has_trace))
+    /* A Ctrl-C that comes early looks like a failure of Python. */
+    if (verdict.fatal && (failed || !has_trace) &&
+        !(request->pid && run->end.interrupted && run->end.signaled))
         return explain(&verdict, err);
+    rc = request->pid ? judge_attached(request, &run->end, err) : 0;
+    if (rc < 0)
+        return rc;
     if (!failed && files.unreadable)
         return rp_fail(err, RP_BAD_INPUT,
                        "rocprofv3 left a database that is not whole; is the disk full?");
     return take_files(request, dir, &files, run, err);
 }
+
+static bool knows_option(const struct rp_environment *env, const char *option);
 
 static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job *job,
                    struct rp_run *ret, struct rp_err *err)
@@ -813,7 +903,11 @@ static int run_job(const struct rp_run_request *request, struct rp_rocprofv3_job
     job->no_hip_calls = request->options->no_hip_calls;
     job->selected_regions = request->options->selected_regions;
     job->window = request->window;
+    job->pid = request->pid;
+    job->sync_output = request->pid && knows_option(request->env, "--attach-sync-output");
     rc = run_under_rocprofv3(request, job, &run.end, &text, &program, &run.window_over, err);
+    if (rc == 0 && job->pid && !job->sync_output && !run.end.signaled && !run.end.status)
+        await_files(request, dir);
     if (rc == 0)
         rc = judge(request, dir, text, program, &run, err);
     if (rc == 0)
@@ -885,8 +979,6 @@ static char *decoder_folders(const struct rp_environment *env, const char *said)
                      root ? root : "");
 }
 
-static bool knows_option(const struct rp_environment *env, const char *option);
-
 static int check_threads(const struct rp_environment *env,
                          const struct rp_thread_trace_options *options, struct rp_err *err)
 {
@@ -955,11 +1047,25 @@ static bool knows_option(const struct rp_environment *env, const char *option)
     return !text || !strstr(text, "--att-target-cu") || strstr(text, option);
 }
 
+static int check_attach(const struct rp_environment *env, struct rp_err *err)
+{
+    rp_autofree char *known = NULL;
+
+    if (knows_option(env, "--attach-duration-msec"))
+        return 0;
+    known = version(env);
+    return rp_fail(err, RP_ENVIRONMENT,
+                   "--pid: this rocprofv3 (%s) cannot attach to a process: install ROCm 7.1 or "
+                   "later, or start the program with rocm-perf profile",
+                   known ? known : "of unknown version");
+}
+
 const struct rp_tracer rp_tracer_rocprofv3 = {
     .name = "rocprofv3",
     .shows_log = true,
     .version = version,
     .check_window = check_window,
+    .check_attach = check_attach,
     .trace = trace,
     .count = count,
     .check_threads = check_threads,
