@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++)
         text[i] = data[i] ? (char)data[i] : ' ';
     text[size] = '\0';
-    rocprofv3_read_messages(text, size & 1, &verdict);
+    rocprofv3_read_messages(text, size & 1, NULL, &verdict);
     must(!verdict.remedy || verdict.fatal);
     must(!verdict.too_much || verdict.fatal);
     rocprofv3_hides_line((const char *)data, size);
