@@ -51,14 +51,24 @@ static void put_command(const struct rp_page *page, const struct rp_provenance *
     rp_page_text(page, RP_INK_BOLD, 0, rp_buf_text(&text));
 }
 
-/* A number tells GPUs apart, so a single one has none. */
-static void put_gpu(const struct rp_page *page, size_t index, size_t count,
-                    const struct rp_agent_summary *agent)
+/* This is the number that roofline, critical path and timeline give it: the trace's. GPUs of
+ * several machines may have the same one there. */
+static int64_t gpu_number(const struct rp_profile *p, size_t index)
 {
+    for (size_t i = 1; i < p->agent_count; i++) /* They are sorted. */
+        if (p->agents[i].trace_id == p->agents[i - 1].trace_id)
+            return (int64_t)index;
+    return index < p->agent_count ? p->agents[index].trace_id : (int64_t)index;
+}
+
+/* A number tells GPUs apart, so a single one has none. */
+static void put_gpu(const struct rp_page *page, const struct rp_profile *p, size_t index)
+{
+    const struct rp_agent_summary *agent = &p->agents[index];
     rp_autobuf text = {0};
 
-    if (count > 1)
-        rp_buf_printf(&text, "GPU %-9zu ", index);
+    if (p->agent_count > 1)
+        rp_buf_printf(&text, "GPU %-9" PRId64 " ", gpu_number(p, index));
     else
         rp_buf_puts(&text, "GPU           ");
     rp_buf_printf(&text, "%s%s%s", agent->product, agent->product[0] ? ", " : "", agent->name);
@@ -86,8 +96,12 @@ static void put_device(const struct rp_page *page, const struct rp_profile_repor
         rp_page_text(page, RP_INK_PLAIN, 0,
                      wall ? "HARDWARE: wall clock of the whole process"
                           : "HARDWARE: time stamped by the GPU");
+    /* Both are in one trace, and what they are together means nothing. */
+    if (software && !wall && r->provenance.tracer && strcmp(r->provenance.tracer, "rocprofv3") == 0)
+        rp_page_text(page, RP_INK_YELLOW, 0,
+                     "rocprofv3: host times are this host's, kernel times are modelled");
     for (size_t i = 0; i < p->agent_count; i++)
-        put_gpu(page, i, p->agent_count, &p->agents[i]);
+        put_gpu(page, p, i);
 }
 
 static void count_class(const struct rp_profile *p, bool internal, size_t *ret_kernels,
@@ -339,7 +353,7 @@ static void put_kernel(const struct rp_page *page, const struct rp_profile *p, s
     put_resources(page, k);
     put_occupancy(page, &k->occupancy);
     if (p->agent_count > 1)
-        rp_page_line(page, RP_INK_PLAIN, INDENT, "on GPU %u", k->agent);
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "on GPU %" PRId64, gpu_number(p, k->agent));
 }
 
 static void put_table_head(const struct rp_page *page, const char *title, const struct columns *in)
@@ -398,7 +412,7 @@ static void put_row(const struct rp_page *page, const struct rp_profile *p,
     if (k->runtime_internal)
         rp_buf_puts(&what, " (HIP runtime)");
     if (p->agent_count > 1)
-        rp_buf_printf(&what, ", GPU %u", k->agent);
+        rp_buf_printf(&what, ", GPU %" PRId64, gpu_number(p, k->agent));
     page->out->failed |= bar.failed || what.failed;
     rp_page_named(page, k->runtime_internal ? RP_INK_DIM : RP_INK_PLAIN, 0, rp_buf_text(&what),
                   "%6s %s %10s %7llu %9s  ", percent(share).text, rp_buf_text(&bar),

@@ -344,6 +344,38 @@ static char *term_text(const char *name, struct rp_term_style style)
     return rp_buf_steal(&buf);
 }
 
+/* As the roofline, the critical path and the timeline number them; by place where two machines have
+ * the same number. */
+static void term_numbers_gpus_as_the_trace(void **state)
+{
+    struct rp_agent_summary agents[] = {{.name = "gfx942", .trace_id = 3},
+                                        {.name = "gfx942", .trace_id = 7}};
+    struct rp_kernel_summary rows[] = {{.name = "a", .agent = 0, .calls = 1, .total_ns = 2},
+                                       {.name = "b", .agent = 1, .calls = 1, .total_ns = 1}};
+    struct rp_profile p = *sample("one")->profile;
+    struct rp_profile_report r = *sample("one");
+
+    (void)state;
+    p.agents = agents;
+    p.kernels = rows;
+    p.agent_count = p.kernel_count = 2;
+    r.profile = &p;
+    r.kernel_ms = NULL;
+    r.provenance.tracer = "rocprofv3";
+    for (int i = 0; i < 2; i++) {
+        struct rp_buf buf = {0};
+        struct rp_err err = RP_ERR_INIT;
+
+        agents[0].trace_id = i ? 7 : 3;
+        assert_int_equal(rp_report_profile_term(&r, (struct rp_term_style){0}, &buf, &err), 0);
+        assert_contains(rp_buf_text(&buf), i ? "GPU 0         gfx942" : "GPU 3         gfx942");
+        assert_contains(rp_buf_text(&buf), i ? "GPU 1         gfx942" : "GPU 7         gfx942");
+        assert_contains(rp_buf_text(&buf), i ? "b, GPU 1" : "b, GPU 7");
+        assert_contains(rp_buf_text(&buf), "host times are this host's, kernel times are modelled");
+        rp_buf_free(&buf);
+    }
+}
+
 static void term_tells_the_device_first(void **state)
 {
     char *text = term_text("one", (struct rp_term_style){0});
@@ -572,6 +604,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters_are_of_kernel_and_gpu),
         cmocka_unit_test(json_names_the_model_of_time),
+        cmocka_unit_test(term_numbers_gpus_as_the_trace),
         cmocka_unit_test(json_carries_the_contract),
         cmocka_unit_test(json_says_null_where_nothing_is_known),
         cmocka_unit_test(json_of_the_wall_clock_claims_no_runtime),
