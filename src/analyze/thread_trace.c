@@ -667,7 +667,7 @@ int rp_att_read_accesses(const json_t *root, struct rp_thread_trace *trace, stru
 
 struct search {
     const struct rp_thread_trace *trace;
-    const char *symbol;
+    const char *symbol; /**< NULL: nothing was traced, so any fits */
     struct rp_store *store;
     const char *found; /**< NULL: nothing yet */
     bool several;      /**< more than one fits: none is taken */
@@ -714,7 +714,7 @@ static int look_at_launch(void *ctx, const void *at, struct rp_err *err)
     if ((uint64_t)launch->dispatch_id != s->trace->dispatch)
         return 0;
     row = rp_store_find_kernel(s->store, launch->guid_index, launch->kernel_id);
-    if (row && has_symbol(row, s->symbol))
+    if (row && (!s->symbol || has_symbol(row, s->symbol)))
         take(s, row);
     return 0;
 }
@@ -746,6 +746,24 @@ static int name_one(struct rp_thread_trace *trace, struct rp_store *const *store
     return 0;
 }
 
+/* Without a traced wave, only the number of the dispatch says which kernel it was. Processes count
+ * each for itself, so that of several ones says nothing. */
+static int name_empty(struct rp_thread_trace *trace, struct rp_store *const *stores, size_t count,
+                      struct rp_err *err)
+{
+    struct search s = {.trace = trace};
+    int rc;
+
+    if (count != 1 || !trace->identified || trace->launched)
+        return 0;
+    s.store = stores[0];
+    rc = rp_store_each_launch(s.store, look_at_launch, &s, err);
+    if (rc < 0 || !s.found || s.several)
+        return rc;
+    trace->launched = strdup(s.found);
+    return trace->launched ? 0 : rp_out_of_memory(err);
+}
+
 int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *stores,
                           size_t count, struct rp_err *err)
 {
@@ -754,6 +772,8 @@ int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *
     for (size_t i = 0; i < set->count && rc == 0; i++)
         if (set->traces[i].kernel < set->traces[i].kernel_count)
             rc = name_one(&set->traces[i], stores, count, err);
+        else
+            rc = name_empty(&set->traces[i], stores, count, err);
     return rc;
 }
 

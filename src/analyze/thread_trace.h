@@ -222,7 +222,8 @@ bool rp_thread_trace_can_open(const char *path);
 int rp_thread_trace_open(const char *path, struct rp_thread_traces *set, struct rp_err *err);
 /**
  * If the stores know several kernels of one name, this gives each trace its kernel's name there
- * (see rp_store_tell_apart): by the code, else by the dispatch.
+ * (see rp_store_tell_apart): by the code, else by the dispatch. An empty trace gets the name of its
+ * dispatch, too.
  */
 int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *stores,
                           size_t count, struct rp_err *err);

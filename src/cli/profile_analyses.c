@@ -646,11 +646,11 @@ static void name_as_committed(const struct rp_profile_session *session, char *te
 }
 
 /* A thread trace that cannot be read does not spoil the profile. */
-static int read_threads(struct rp_profile_session *session, const char *folder,
+static int read_threads(struct rp_profile_session *session, const struct rp_run *run,
                         const struct rp_result_request *wish, struct rp_err *err)
 {
     struct rp_inputs in = {0};
-    int rc = rp_thread_trace_open(folder, &session->waves, err);
+    int rc = rp_thread_trace_open(run->thread_trace, &session->waves, err);
 
     if (rc == 0)
         rc = rp_thread_traces_name(&session->waves, session->stores, session->store_count, err);
@@ -667,6 +667,9 @@ static int read_threads(struct rp_profile_session *session, const char *folder,
     for (size_t i = 0; i < session->waves.count; i++) {
         struct rp_thread_trace *trace = &session->waves.traces[i];
 
+        if (trace->completeness == RP_ATT_NOTHING && run->decoder_said &&
+            !rp_att_problem(trace, false, "decoder", "%s", run->decoder_said))
+            return rp_out_of_memory(err);
         name_as_committed(session, trace->path);
         for (size_t j = 0; j < trace->problem_count; j++) {
             name_as_committed(session, trace->problems[j].file);
@@ -745,7 +748,7 @@ static int trace_threads(const struct rp_profile_cli *options, struct rp_profile
     if (rc == 0 && !run.thread_trace)
         session->no_threads_reason = no_trace(session, &run);
     else if (rc == 0)
-        rc = read_threads(session, run.thread_trace, wish, err);
+        rc = read_threads(session, &run, wish, err);
     return rc;
 }
 

@@ -455,7 +455,12 @@ int rp_profile_session_failed(const struct rp_profile_cli *options,
 
     if (kept && rp_result_folder_keep_failed(&session->dir, err) < 0)
         return -(int)err->code;
-    return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s", options->args.operands[0], how, where,
+    return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s%s", options->args.operands[0], how, where,
                    kept ? "; what it recorded until then is in " : "",
-                   kept ? session->dir.path : "", kept ? "/failed" : "");
+                   kept ? session->dir.path : "", kept ? "/failed" : "",
+                   /* It writes when the program exits, and some releases crash then. */
+                   kept && run->trace_is_whole
+                       ? ", whole; rocprofv3 may have crashed when the program had ended well: "
+                         "--tracer builtin would tell"
+                       : "");
 }

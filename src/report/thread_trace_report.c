@@ -640,13 +640,22 @@ static void thread_trace_term_put_problems(const struct rp_page *page,
                      t->problem_count - MOST_PROBLEMS);
 }
 
+static bool has_decoders_word(const struct rp_thread_trace *t)
+{
+    for (size_t i = 0; i < t->problem_count; i++)
+        if (strcmp(t->problems[i].file, "decoder") == 0)
+            return true;
+    return false;
+}
+
 static int thread_trace_term_put_trace(const struct rp_page *page, const struct rp_thread_trace *t)
 {
     put_head(page, t);
     thread_trace_term_put_problems(page, t);
     if (t->completeness == RP_ATT_NOTHING) {
         rp_page_line(page, RP_INK_YELLOW, 2,
-                     "no instruction was traced: no wave of the kernel ran");
+                     has_decoders_word(t) ? "no instruction was traced: see above, or no wave ran"
+                                          : "no instruction was traced: no wave of the kernel ran");
         rp_page_line(page, RP_INK_YELLOW, 2,
                      "on the target CU of a traced shader engine, or data was lost");
         thread_trace_term_put_occupancy(page, t);

@@ -172,6 +172,7 @@ void rp_run_free(struct rp_run *run)
         free(run->warnings[i]);
     free(run->warnings);
     free(run->thread_trace);
+    free(run->decoder_said);
     memset(run, 0, sizeof *run);
 }
 

@@ -228,6 +228,8 @@ struct rp_run {
     size_t db_count;
     size_t threads_elsewhere; /**< thread traces of GPUs that options leave out */
     char *thread_trace;       /**< folder with decoded thread traces; NULL: none */
+    char *decoder_said;       /**< why these may be empty; NULL: nothing */
+    bool trace_is_whole;      /**< rocprofv3 had written all before a signal killed the process */
     bool window_over;         /**< it was asked to end because recording was over */
     bool too_much;            /**< no result: the GPU cannot count all of it in one run */
     char **warnings;          /**< of the tracer, what the user must know */

@@ -879,6 +879,9 @@ static int judge(const struct rp_run_request *request, const char *dir, const ch
     if (!failed && files.unreadable)
         return rp_fail(err, RP_BAD_INPUT,
                        "rocprofv3 left a database that is not whole; is the disk full?");
+    if (files.thread_traces) /* Its decoder did not stop it, but says why there is nothing. */
+        run->decoder_said = rp_steal(verdict.fatal);
+    run->trace_is_whole = run->end.signaled && files.database_count && !files.unreadable;
     return take_files(request, dir, &files, run, err);
 }
 

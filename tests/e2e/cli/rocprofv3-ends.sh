@@ -15,7 +15,7 @@ for release in 7.0 7.2 newest; do
     for signal in ABRT SEGV; do
         expect 5 timeout 60 rocm-perf profile --device software --tracer rocprofv3 --runs 1 -- \
             /bin/sh -c "./saxpy_streams; kill -$signal \$\$"
-        says err 'killed by signal 6 (Aborted) in run 1 of 1; what it recorded until then is in .rocpd_profile/failed'
+        says err 'killed by signal 6 (Aborted) in run 1 of 1; what it recorded until then is in .rocpd_profile/failed, whole; rocprofv3 may have crashed'
     done
     [ "$(grep -c disable-signal-handlers=true calls)" = "$(wc -l <calls)" ] || fail 'its own handler of signals'
 done
@@ -82,6 +82,13 @@ says out 'Thread trace of dispatch '
 expect 0 env STAND_IN=shader-data rocm-perf profile --device software --tracer rocprofv3 --runs 1 --deep-analysis \
     --att-library-path lib ./saxpy_streams
 says out 'No thread trace: rocprofv3 failed: INVALID_SHADER_DATA; the library aqlprofile is older'
+expect 0 env STAND_IN=no-waves rocm-perf profile --device software --tracer rocprofv3 --runs 1 --deep-analysis --verbose \
+    --att-library-path lib ./saxpy_streams
+says out 'decoder: Callback failed with status 4: ROCPROFILER_THREAD_TRACE_DECODER_STATUS_ERROR_INVALID_SHADER_DATA'
+sed -n '/^Thread trace of dispatch/,$p' out >threads
+grep -q 'saxpy' threads || { cat threads >&2; fail 'an empty trace without the name of its kernel'; }
+grep -q 'unknown kernel' threads && fail 'an unknown kernel'
+[ "$(grep -c 'host times are this host' out)" = 1 ] || fail 'whose times these are is not said once'
 
 # Options that a release does not have, or has in pairs only, are refused before anything runs.
 rm calls
