@@ -122,6 +122,12 @@ expect 0 rocm-perf compare own genuine
 # A program that says nothing of its end to rocprofv3.
 expect 3 traced /bin/true
 says err 'or it left by _exit() before rocprofv3 wrote its trace (--tracer builtin keeps it)'
+example left
+rm -rf .rocpd_profile
+expect 3 traced ./left
+says out 'left: PASS'
+says err 'or it left by _exit() before rocprofv3 wrote its trace (--tracer builtin keeps it)'
+expect 0 rocm-perf profile --device software --tracer builtin --runs 1 ./left
 
 # Asked to end, one that does nothing more is killed after 5 s without a second signal; one that works has its time.
 asked() { # FAULT SIGNAL MARK: in the background, with a program that sleeps behind its kernels
