@@ -466,7 +466,7 @@ static bool provides(const struct package *package, const struct relation *relat
 {
     size_t bytes;
     const char *list = field(package->stanza, "Provides", &bytes);
-    const char *end = list + bytes;
+    const char *end = list ? list + bytes : NULL;
 
     for (const char *item = list; item && item < end;) {
         const char *comma = memchr(item, ',', (size_t)(end - item));
@@ -584,7 +584,7 @@ static int meet_all(struct resolving *r, const struct package *package, const ch
 {
     size_t bytes;
     const char *list = field(package->stanza, kind, &bytes);
-    const char *end = list + bytes;
+    const char *end = list ? list + bytes : NULL;
 
     for (const char *need = list; need && need < end && !r->restart;) {
         const char *comma = memchr(need, ',', (size_t)(end - need));
