@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -223,6 +224,15 @@ static void capture(void)
     print_sum("capture", a);
 }
 
+// HIP 7.2 uses the stream of an event after that has ended with its thread, and dies of it, without
+// a collector, too.
+static void wait_for(std::atomic<int> &arrived, int all)
+{
+    arrived++;
+    while (arrived < all)
+        std::this_thread::yield();
+}
+
 // HIP ends a thread's own stream with the thread, without any call.
 static void per_thread(void)
 {
@@ -234,11 +244,14 @@ static void per_thread(void)
         CHECK(hipEventCreateWithFlags(&event, hipEventDisableTiming));
     for (int round = 0; round < ROUNDS; round++) {
         std::vector<std::thread> all;
+        std::atomic<int> recorded{0}, waited{0};
 
         for (int i = 0; i < 4; i++) {
-            all.emplace_back([i, &a, &shared, round] {
+            all.emplace_back([i, &a, &shared, &recorded, &waited, round] {
                 keep_busy(hipStreamPerThread, shared[i], a[i], 3);
+                wait_for(recorded, 4);
                 CHECK(hipStreamWaitEvent(hipStreamPerThread, shared[(i + 1) % 4], 0));
+                wait_for(waited, 4);
                 if (round % 2)
                     CHECK(hipStreamSynchronize(hipStreamPerThread));
             });
