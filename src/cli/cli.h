@@ -90,6 +90,9 @@ int rp_cli_error(const struct rp_err *err);
 
 /** Prints a remark that changes no result. As all messages it is one line (base/utf8.h). */
 void rp_cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/** Makes what killed processes have recorded in a folder, or in those of its ranks, their failed
+ * results, and prints where they are. What cannot be made one is a warning. */
+void rp_cli_rescue(const char *folder);
 /** Prints an indented line below a remark. */
 void rp_cli_item(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** Prints remarks of the library as rp_cli_note does. */

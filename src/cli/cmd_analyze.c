@@ -259,6 +259,8 @@ int rp_cmd_analyze(int argc, char **argv)
     if (rp_roof_options_read(&roof, &err) < 0 ||
         keep_apart(options.output, options.args.operands, options.args.operand_count, &err) < 0)
         return rp_cli_error(&err);
+    for (size_t i = 0; i < options.args.operand_count; i++)
+        rp_cli_rescue(options.args.operands[i]);
     /* A summary is soon written, so only a full result shows the writing. */
     rp_activity_begin(options.full, &busy);
     code = analyze(&options, &roof, &busy);

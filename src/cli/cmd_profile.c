@@ -433,6 +433,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
                                 options->runs > 1 ? "use --runs 1" : "leave out further analyses",
                                 &session->input, err);
     if (rc == 0)
+        rp_cli_rescue(options->output);
+    if (rc == 0)
         rc = rp_result_folder_open(options->output, &session->dir, err);
     return rc;
 }

@@ -298,6 +298,8 @@ int rp_cmd_report(int argc, char **argv)
     if (settle(&options, &name, &err) < 0 ||
         keep_apart(&options, args.args.operands, args.args.operand_count, &err) < 0)
         return rp_cli_error(&err);
+    for (size_t i = 0; i < args.args.operand_count; i++)
+        rp_cli_rescue(args.args.operands[i]);
     rp_activity_begin(true, &busy);
     rc = make_report(args.args.operands, args.args.operand_count, &options, &summary, &err);
     rp_activity_end(&busy);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -71,6 +72,31 @@ void rp_file_set_drop(struct rp_file_set *pending)
         free(pending->files[i].path);
     }
     memset(pending, 0, sizeof *pending);
+}
+
+static void rescue(const char *folder)
+{
+    struct rp_err err = RP_ERR_INIT;
+    bool kept;
+
+    if (rp_result_folder_rescue(folder, &kept, &err) < 0)
+        rp_cli_note("warning: %s", err.text);
+    else if (kept)
+        rp_cli_note("a rocm-perf was killed before it had made its result of %s: what it had "
+                    "recorded is now in %s/failed",
+                    folder, folder);
+}
+
+void rp_cli_rescue(const char *folder)
+{
+    rp_autofree char *pattern = rp_path_pattern(folder, "rank-*");
+    glob_t ranks = {0};
+
+    rescue(folder);
+    if (glob(pattern, 0, NULL, &ranks) == 0)
+        for (size_t i = 0; i < ranks.gl_pathc; i++)
+            rescue(ranks.gl_pathv[i]);
+    globfree(&ranks);
 }
 
 /* The JSON goes to the file and, if it was asked for, to the text, without a copy, because that of

@@ -22,6 +22,8 @@
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/path.h"
+#include "run/machine.h"
+#include "run/run_program.h"
 
 static const char result_name[] = "profile.json"; /* A reader looks at this file first. */
 
@@ -429,21 +431,6 @@ static int check_foreign(const char *path, struct rp_err *err)
     return 0;
 }
 
-static void remove_stale_partial(const char *dir, const char *name, void *ctx)
-{
-    long pid;
-
-    (void)ctx;
-    if (strncmp(name, PARTIAL_PREFIX, strlen(PARTIAL_PREFIX)) != 0)
-        return;
-    pid = strtol(name + strlen(PARTIAL_PREFIX), NULL, 10);
-    if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH) {
-        rp_autofree char *path = rp_path_join(dir, name);
-        if (path)
-            rp_remove_tree(path);
-    }
-}
-
 /** A session keeps its lock in its folder. Its files are not to be mixed with those of a profile.
  * The lock is shared, so that those who look at it do not take each other for a session. */
 static int check_session(const char *path, struct rp_err *err)
@@ -459,9 +446,22 @@ static int check_session(const char *path, struct rp_err *err)
                    path);
 }
 
+/* A file system without locks leaves it to the number of the process. */
+static int open_partial(struct rp_result_folder *dir, struct rp_err *err)
+{
+    rp_autofree char *lock = rp_path_join(dir->partial, "lock");
+    int rc;
+
+    rp_remove_tree(dir->partial);
+    rc = rp_mkdirs(dir->partial, err);
+    if (rc == 0 && lock)
+        dir->lock = rp_lock_path(lock, RP_LOCK_NO_LINK);
+    return rc;
+}
+
 int rp_result_folder_open(const char *path, struct rp_result_folder *ret, struct rp_err *err)
 {
-    struct rp_result_folder dir = {.fresh = !rp_path_is_dir(path)};
+    struct rp_result_folder dir = {.fresh = !rp_path_is_dir(path), .lock = -1};
     int rc = check_session(path, err);
 
     if (rc == 0)
@@ -475,13 +475,8 @@ int rp_result_folder_open(const char *path, struct rp_result_folder *ret, struct
         return rc;
     dir.path = strdup(path);
     dir.partial = rp_format("%s/" PARTIAL_PREFIX "%d", path, (int)getpid());
-    if (!dir.path || !dir.partial) {
-        rc = rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    } else {
-        each_entry(path, remove_stale_partial, NULL);
-        rp_remove_tree(dir.partial);
-        rc = rp_mkdirs(dir.partial, err);
-    }
+    rc = dir.path && dir.partial ? open_partial(&dir, err)
+                                 : rp_fail(err, RP_ENVIRONMENT, "out of memory");
     if (rc < 0) {
         rp_result_folder_close(&dir);
         return rc;
@@ -529,6 +524,69 @@ int rp_result_folder_keep_failed(struct rp_result_folder *dir, struct rp_err *er
                : 0;
 }
 
+/* --- what is left of a killed process ------------------------------------------------------ */
+
+/* A lock says more than the number of the process, which may be of another machine or container. */
+static bool is_abandoned(const char *partial)
+{
+    rp_autofree char *lock = rp_path_join(partial, "lock");
+    rp_autoclose int fd = lock ? rp_lock_path(lock, RP_LOCK_SHARED | RP_LOCK_NO_LINK) : -1;
+    const long pid = strtol(strrchr(partial, '-') + 1, NULL, 10);
+
+    if (fd >= 0)
+        return true;
+    return errno != EWOULDBLOCK && pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+static void find_abandoned(const char *dir, const char *name, void *ctx)
+{
+    rp_autofree char *path = rp_path_join(dir, name);
+
+    if (path && strncmp(name, PARTIAL_PREFIX, strlen(PARTIAL_PREFIX)) == 0 && is_abandoned(path))
+        add_name(ctx, path);
+}
+
+/* A trace appears when it is whole; before that there are the records that it is made of. */
+static int rescue(const char *dir, char *partial, bool *ret_kept, struct rp_err *err)
+{
+    struct rp_result_folder left = {.path = (char *)dir, .partial = partial, .lock = -1};
+    rp_autofree char *trace = rp_path_join(partial, "trace_results.db");
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    int rc = 0;
+
+    if (!trace)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    if (!rp_path_exists(trace))
+        rc = rp_environment_detect(&env, err);
+    if (rc == 0 && !rp_path_exists(trace))
+        rc = rp_convert_left_records(&env, partial, err);
+    if (rc == 0 && rp_path_exists(trace)) {
+        rc = rp_result_folder_keep_failed(&left, err);
+        *ret_kept = rc == 0;
+    }
+    if (rc == 0)
+        rp_remove_tree(partial);
+    return rc < 0 ? rp_wrap(err, "keep what a killed rocm-perf has recorded in %s", partial) : 0;
+}
+
+int rp_result_folder_rescue(const char *path, bool *ret_kept, struct rp_err *err)
+{
+    rp_cleanup(free_names) struct names seen = {0};
+    rp_cleanup(free_names) struct names left = {0};
+    rp_autoclose int alone = -1;
+    int rc = 0;
+
+    *ret_kept = false;
+    each_entry(path, find_abandoned, &seen);
+    if (!seen.count)
+        return 0;
+    alone = rp_lock_path(path, RP_LOCK_FOLDER | RP_LOCK_WAIT); /* Another one may do the same. */
+    each_entry(path, find_abandoned, &left);
+    for (size_t i = 0; i < left.count && rc == 0; i++)
+        rc = rescue(path, left.at[i], ret_kept, err);
+    return rc;
+}
+
 /* A replaced file or folder passes its mode on, so that a result stays as private as its user made
  * it. */
 static void keep_mode(const char *partial, const char *name, void *ctx)
@@ -564,6 +622,8 @@ void rp_result_folder_close(struct rp_result_folder *dir)
 {
     if (dir->partial)
         rp_remove_tree(dir->partial);
+    if (dir->path && dir->lock >= 0)
+        close(dir->lock);
     if (dir->fresh && dir->path)
         rmdir(dir->path); /* Nothing was kept, so the folder goes as well. */
     free(dir->partial);

@@ -9,8 +9,9 @@
  *     DIR/counters/pass-1_results.db  runs that counted (pass-1_2_results.db: second process)
  *     DIR/thread-trace/att-threads/   a run whose waves were traced
  *     DIR/failed/                  what was recorded of a run that failed
- *     DIR/.partial-<pid>/          work in progress; an abandoned one is removed by the next run
- *     DIR/.rocm-perf-...           a commit in progress
+ *     DIR/.partial-<pid>/          work in progress, locked by its process; that of a process that
+ * was killed goes to failed/ as far as it was recorded DIR/.rocm-perf-...           a commit in
+ * progress
  */
 #ifndef RP_RUN_RESULT_FOLDER_H
 #define RP_RUN_RESULT_FOLDER_H
@@ -23,6 +24,7 @@ struct rp_err;
  * committed. */
 struct rp_result_folder {
     char *path;
+    int lock;      /**< on DIR/.partial-<pid>/lock; -1: the file system has none */
     char *partial; /**< DIR/.partial-<pid>: new files are made here under their final names */
     bool fresh;    /**< DIR was not there before: it goes again if nothing is kept in it */
 };
@@ -38,6 +40,14 @@ int rp_result_folder_commit(struct rp_result_folder *dir, struct rp_err *err);
 
 /** Moves the incomplete result to DIR/failed/, and leaves the result before untouched. */
 int rp_result_folder_keep_failed(struct rp_result_folder *dir, struct rp_err *err);
+
+/**
+ * Makes what a killed rocm-perf has recorded in this folder, and made no result of, DIR/failed/,
+ * and removes what else is left of it. The result in DIR is not touched.
+ * @param ret_kept whether there was anything
+ * @return 0; RP_ENVIRONMENT; RP_BAD_INPUT: its records are damaged, and stay where they are
+ */
+int rp_result_folder_rescue(const char *path, bool *ret_kept, struct rp_err *err);
 
 /** Accepts a zeroed struct. */
 void rp_result_folder_close(struct rp_result_folder *dir);

@@ -178,6 +178,10 @@ void rp_run_free(struct rp_run *run)
 
 /* --- the built-in collector ---------------------------------------------------------------- */
 
+#define RECORD_FOLDER "records"
+#define REQUEST_FILE  "request"        /* run_id, a line's end, the command */
+enum { MOST_REQUEST_BYTES = 4 << 20 }; /* Arguments have 2 MiB at most. */
+
 struct record_file {
     char *path;
     uint64_t init_ns;
@@ -327,6 +331,39 @@ static int collect_records(const struct rp_run_request *request, const char *rec
     return rc;
 }
 
+/* Without this a rocm-perf that is killed would leave records of which nobody knows the program. */
+static int note_request(const struct rp_run_request *request, const char *record_dir,
+                        struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(record_dir, REQUEST_FILE);
+    rp_autofree char *command = join_command(request->argv);
+    rp_autofree char *text = rp_format("%s\n%s", request->run_id ? request->run_id : "", command);
+
+    return rp_write_file(path, text, strlen(text), err);
+}
+
+int rp_convert_left_records(const struct rp_environment *env, const char *folder,
+                            struct rp_err *err)
+{
+    rp_autofree char *record_dir = rp_format("%s/" RECORD_FOLDER, folder);
+    rp_autofree char *path = rp_path_join(record_dir, REQUEST_FILE);
+    rp_autofree char *run_id = rp_read_text(path, MOST_REQUEST_BYTES);
+    char *command = run_id ? strchr(run_id, '\n') : NULL;
+    rp_cleanup(rp_run_free) struct rp_run run = {0};
+    const struct rp_run_options options = {0};
+    char *argv[] = {command ? command + 1 : NULL, NULL};
+    const struct rp_run_request request = {.env = env,
+                                           .options = &options,
+                                           .argv = argv,
+                                           .run_id = command && command > run_id ? run_id : NULL,
+                                           .out_dir = folder,
+                                           .db_prefix = "trace"};
+
+    if (command)
+        *command = '\0';
+    return collect_records(&request, record_dir, &run, err);
+}
+
 /* Switches recording off and on for all processes of the program, and ends it when that is over. */
 struct recording {
     const struct rp_recording_window *window;
@@ -443,7 +480,7 @@ int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, str
     int rc = 0;
 
     if (request->traced) {
-        record_dir = rp_format("%s/records", request->out_dir);
+        record_dir = rp_format("%s/" RECORD_FOLDER, request->out_dir);
         rc = rp_mkdirs(record_dir, err);
         if (rc < 0)
             return rc;
@@ -451,8 +488,10 @@ int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, str
         absolute = realpath(record_dir, NULL);
         if (!absolute)
             return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", record_dir);
+        rc = note_request(request, record_dir, err);
     }
-    rc = run_process(request, absolute, &run, err);
+    if (rc == 0)
+        rc = run_process(request, absolute, &run, err);
     if (rc == 0 && request->traced)
         rc = collect_records(request, absolute, &run, err);
     if (rc == 0)

@@ -245,6 +245,15 @@ struct rp_run {
 int rp_run_program(const struct rp_run_request *request, struct rp_run *ret, struct rp_err *err);
 void rp_run_free(struct rp_run *run);
 
+/**
+ * Turns the records that a rocm-perf has left in @p folder, which was killed before it did so
+ * itself, into databases in that folder, trace_results.db the first. Without records it makes
+ * nothing.
+ * @return 0; RP_ENVIRONMENT; RP_BAD_INPUT (damaged record file)
+ */
+int rp_convert_left_records(const struct rp_environment *env, const char *folder,
+                            struct rp_err *err);
+
 /** Asks the program to end when recording is over: as Ctrl-C would, then more clearly. */
 struct rp_recording_end {
     int64_t at_ns; /**< since its start */

@@ -89,9 +89,17 @@ wait $profiler || status=$?
 [ $status = 130 ] || fail "nothing to keep: exit status $status"
 says err 'before a kernel of /bin/sh came to its end'
 [ ! -e none ] || fail 'a folder of nothing'
-# kill -9: the next profile in the folder begins anew, and what the program had recorded did not keep it from ending.
+# kill -9: what was recorded is kept by whoever looks at the folder next, and did not keep the program from ending.
+stopped KILL 137 rocm-perf profile --device software -o killed ./serving
+expect 0 rocm-perf analyze killed
+says err 'a rocm-perf was killed before it had made its result of killed: what it had recorded is now in killed/failed'
+python3 -c 'import sqlite3
+print(*sqlite3.connect("killed/failed/trace_results.db").execute("SELECT command FROM processes").fetchone())' >command
+[ "$(cat command)" = ./serving ] || fail "whose trace: $(cat command)"
 stopped KILL 137 rocm-perf profile --device software -o killed ./serving
 expect 0 profile --runs 1 -o killed /bin/sh -c './serving & sleep 0.5; kill $!; wait'
+says err 'a rocm-perf was killed before'
+[ -f killed/failed/trace_results.db ] || fail 'what was recorded before the kill'
 ls -A killed | grep -q partial && fail 'work of a killed profile is left behind'
 
 # Further runs are left out; what is there of the base run is shown.

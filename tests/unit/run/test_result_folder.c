@@ -503,13 +503,16 @@ static void an_abandoned_result_changes_nothing(void **state)
 {
     struct rp_result_folder dir = {0};
     struct rp_err err = RP_ERR_INIT;
+    bool kept = true;
     rp_autofree char *fresh = NULL;
 
     (void)state;
     put(scratch_dir, "profile.json", OLD);
     put(scratch_dir, ".partial-999999999/profile.json", "of a process that is gone");
-    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
+    assert_int_equal(rp_result_folder_rescue(scratch_dir, &kept, &err), 0);
+    assert_false(kept);
     assert_false(is_there(scratch_dir, ".partial-999999999"));
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
     fresh = rp_path_join(dir.partial, "profile.json");
     assert_int_equal(rp_write_file(fresh, NEW, sizeof NEW - 1, &err), 0);
     rp_result_folder_close(&dir);
@@ -518,6 +521,55 @@ static void an_abandoned_result_changes_nothing(void **state)
         rp_autofree char *text = rp_read_text(path, 100);
         assert_string_equal(text, OLD);
     }
+}
+
+static void an_abandoned_trace_is_kept(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    bool kept = false;
+
+    (void)state;
+    put(scratch_dir, "profile.json", OLD);
+    put(scratch_dir, ".partial-999999999/trace_results.db", "whole");
+    assert_int_equal(rp_result_folder_rescue(scratch_dir, &kept, &err), 0);
+    assert_true(kept);
+    assert_true(says(scratch_dir, "profile.json", OLD));
+    assert_true(says(scratch_dir, "failed/trace_results.db", "whole"));
+    assert_false(is_there(scratch_dir, ".partial-999999999"));
+}
+
+/* Records that cannot be read stay for whoever can. */
+static void damaged_records_stay(void **state)
+{
+    struct rp_err err = RP_ERR_INIT;
+    bool kept = false;
+
+    (void)state;
+    put(scratch_dir, ".partial-999999999/tracer.log", "");
+    put(scratch_dir, ".partial-999999999/records/7.1.rptrace", "no header of records");
+    assert_int_equal(rp_result_folder_rescue(scratch_dir, &kept, &err), -(int)RP_BAD_INPUT);
+    assert_false(kept);
+    assert_true(is_there(scratch_dir, ".partial-999999999/records/7.1.rptrace"));
+}
+
+/* The process may be of another machine, where its number says nothing: the lock does. */
+static void what_is_in_work_stays(void **state)
+{
+    struct rp_result_folder dir = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *elsewhere = rp_path_join(scratch_dir, ".partial-999999999");
+    bool kept = true;
+
+    (void)state;
+    assert_int_equal(rp_result_folder_open(scratch_dir, &dir, &err), 0);
+    put(dir.partial, "trace_results.db", "in work");
+    assert_int_equal(rename(dir.partial, elsewhere), 0);
+    assert_int_equal(rp_result_folder_rescue(scratch_dir, &kept, &err), 0);
+    assert_false(kept);
+    assert_true(says(elsewhere, "trace_results.db", "in work"));
+    rp_result_folder_close(&dir);
+    assert_int_equal(rp_result_folder_rescue(scratch_dir, &kept, &err), 0);
+    assert_true(kept);
 }
 
 int main(void)
@@ -537,6 +589,9 @@ int main(void)
         TEST(folders_under_our_names_are_refused),
         TEST(a_running_session_is_not_disturbed),
         TEST(an_abandoned_result_changes_nothing),
+        TEST(an_abandoned_trace_is_kept),
+        TEST(damaged_records_stay),
+        TEST(what_is_in_work_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
