@@ -2,11 +2,11 @@
  * @file lane_select.c
  * @brief This file leads from mnemonic and CPU level to a lane kernel.
  */
-#include <cpuid.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "device/isa/lane.h"
 
 /* This declares every kernel at every level. */
@@ -55,28 +55,6 @@ static const struct rp_lane_row rp_lane_rows[] = {
 #undef RP_ROW
 };
 
-/* __builtin_cpu_supports does not know these parts of x86-64-v3 under every compiler. */
-static int has_f16c_movbe_lzcnt(void)
-{
-    unsigned eax, ebx, ecx, edx;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_F16C) || !(ecx & bit_MOVBE))
-        return 0;
-    return __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) && (ecx & bit_LZCNT);
-}
-
-static enum rp_lane_level level_of_cpu(void)
-{
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") ||
-        !has_f16c_movbe_lzcnt())
-        return RP_LANE_BASE;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
-        !__builtin_cpu_supports("avx512vl"))
-        return RP_LANE_V3;
-    return RP_LANE_V4;
-}
-
 /* These facts do not change while the process lives, so they are found once: CPUID is slow under a
  * hypervisor, and every decoded VALU instruction asks for its kernel.
  */
@@ -109,7 +87,7 @@ static unsigned first_slot(const char *mnemonic)
 
 static void find_out(void)
 {
-    known.best = level_of_cpu();
+    known.best = rp_cpu_has_v4() ? RP_LANE_V4 : rp_cpu_has_v3() ? RP_LANE_V3 : RP_LANE_BASE;
     for (unsigned row = 0; row < ROWS; row++) {
         unsigned slot = first_slot(rp_lane_rows[row].mnemonic);
         while (known.slot[slot] != 0)

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/cpu.h"
 #include "device/isa/wave_state.h"
 
 const uint32_t *rp_fetch_scalar(const struct rp_wave *w, const struct rp_opnd *o,
@@ -323,6 +324,13 @@ struct part {
     unsigned width, shift;
 };
 
+bool rp_has_avx512;
+
+__attribute__((constructor)) static void ask_cpu(void)
+{
+    rp_has_avx512 = rp_cpu_has_v4();
+}
+
 static struct part selected_part(unsigned sel)
 {
     if (sel < 4)
@@ -345,7 +353,7 @@ shift_avx512(uint32_t *dst, const uint32_t *src, unsigned left, unsigned right, 
  */
 static void shift_row(uint32_t *dst, const uint32_t *src, unsigned left, unsigned right, bool sext)
 {
-    if (__builtin_cpu_supports("avx512f")) {
+    if (rp_has_avx512) {
         shift_avx512(dst, src, left, right, sext);
         return;
     }
@@ -370,7 +378,7 @@ __attribute__((target("avx512f"))) static void merge_avx512(uint32_t *dst, const
 /* Computes dst[lane] = (dst[lane] | (src[lane] & mask)) ^ flip. */
 static void merge_rows(uint32_t *dst, const uint32_t *src, uint32_t mask, uint32_t flip)
 {
-    if (__builtin_cpu_supports("avx512f")) {
+    if (rp_has_avx512) {
         merge_avx512(dst, src, mask, flip);
         return;
     }

@@ -79,6 +79,9 @@ bool rp_valu_only_packed_f32(const struct rp_insn *in);
 
 void rp_valu_choose_short_way(struct rp_insn *in);
 
+/** The CPU has x86-64-v4; set before main. */
+extern bool rp_has_avx512 __attribute__((visibility("hidden")));
+
 __attribute__((target("avx512f"))) static inline void rp_fill_avx512(uint32_t *row, uint32_t v)
 {
     const __m512i x = _mm512_set1_epi32((int)v);
@@ -89,7 +92,7 @@ __attribute__((target("avx512f"))) static inline void rp_fill_avx512(uint32_t *r
 /** Sets all lanes of an aligned row to v. */
 static inline void rp_row_fill(uint32_t *row, uint32_t v)
 {
-    if (__builtin_cpu_supports("avx512f")) {
+    if (rp_has_avx512) {
         rp_fill_avx512(row, v);
         return;
     }
@@ -108,7 +111,7 @@ rp_blend_avx512(uint32_t *dst, const uint32_t *src, uint64_t mask)
 /** Copies src[lane] to dst[lane] where the mask has a bit; both rows are aligned. */
 static inline void rp_row_blend(uint32_t *dst, const uint32_t *src, uint64_t mask)
 {
-    if (__builtin_cpu_supports("avx512f")) {
+    if (rp_has_avx512) {
         rp_blend_avx512(dst, src, mask);
         return;
     }
@@ -138,7 +141,7 @@ rp_mask_avx512(uint32_t *dst, const uint32_t *src, uint32_t keep, uint32_t flip)
  */
 static inline void rp_row_mask(uint32_t *dst, const uint32_t *src, uint32_t keep, uint32_t flip)
 {
-    if (__builtin_cpu_supports("avx512f")) {
+    if (rp_has_avx512) {
         rp_mask_avx512(dst, src, keep, flip);
         return;
     }
