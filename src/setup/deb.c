@@ -341,6 +341,23 @@ static const char *inside(const char *name)
     return name;
 }
 
+/** Says whether what is there of the path leads to a place in the folder: a link that an earlier
+ * member made may lead out of it. */
+static bool stays_inside(const struct unpacking *u, const char *path)
+{
+    rp_autofree char *folder = realpath(u->folder, NULL), *place = NULL;
+    rp_autofree char *part = rp_strdup(path);
+    struct stat st;
+    size_t bytes;
+
+    while (lstat(part, &st) < 0 && strrchr(part, '/') > part)
+        *strrchr(part, '/') = '\0';
+    place = realpath(part, NULL); /* none of a link to nothing */
+    bytes = folder ? strlen(folder) : 0;
+    return place && bytes && strncmp(place, folder, bytes) == 0 &&
+           (place[bytes] == '/' || !place[bytes]);
+}
+
 static int cannot_write(const struct unpacking *u, const char *path)
 {
     return rp_fail_errno(u->err, RP_ENVIRONMENT, errno, "cannot write %s", path);
@@ -373,14 +390,13 @@ static int unpack_file(struct unpacking *u, const struct member *m, const char *
 static int unpack_link(struct unpacking *u, const struct member *m, const char *path)
 {
     const char *target = m->type == '1' ? inside(m->target) : m->target;
-    rp_autofree char *from = NULL;
+    rp_autofree char *from = m->type == '1' && target ? rp_path_join(u->folder, target) : NULL;
 
-    if (!target)
+    if (!target || (from && !stays_inside(u, from)))
         return damaged(u, "a link leads out of the folder");
     unlink(path);
     if (m->type == '2')
         return symlink(target, path) == 0 ? 0 : cannot_write(u, path);
-    from = rp_path_join(u->folder, target);
     return link(from, path) == 0 ? 0 : cannot_write(u, path);
 }
 
@@ -394,9 +410,12 @@ static int unpack_member(struct unpacking *u, const struct member *m)
         return damaged(u, "a name leads out of the folder");
     if (!*name)
         return 0;
+    if (m->type != '5')
+        *slash = '\0'; /* Folders of some members are in another package. */
+    if (!stays_inside(u, path))
+        return damaged(u, "a name leads out of the folder by a link");
     if (m->type == '5')
         return rp_mkdirs(path, u->err);
-    *slash = '\0'; /* Folders of some members are in another package. */
     if (!rp_path_is_dir(path) && rp_mkdirs(path, u->err) < 0)
         return -RP_ENVIRONMENT;
     *slash = '/';

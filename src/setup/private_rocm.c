@@ -192,6 +192,16 @@ static int patch(const struct making *m, const char *file, const char *const opt
                : rp_fail(err, RP_ENVIRONMENT, "cannot change %s (disk full?); run it again", file);
 }
 
+/** Says whether it is a file of the folder: no link, and behind none that leads elsewhere. */
+static bool is_own_file(const struct making *m, const char *file)
+{
+    rp_autofree char *place = realpath(file, NULL), *root = realpath(m->partial, NULL);
+    struct stat st;
+
+    return place && root && strncmp(place, root, strlen(root)) == 0 && place[strlen(root)] == '/' &&
+           lstat(file, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /** Calls it for each file, but not links, that a pattern below the folder finds. */
 static int for_files(const struct making *m, const char *pattern,
                      int (*visit)(const struct making *, const char *, struct rp_err *),
@@ -203,12 +213,9 @@ static int for_files(const struct making *m, const char *pattern,
     int rc = 0;
 
     if (glob(whole, 0, NULL, &found) == 0)
-        for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++) {
-            struct stat st;
-
-            if (lstat(found.gl_pathv[i], &st) == 0 && S_ISREG(st.st_mode))
+        for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++)
+            if (is_own_file(m, found.gl_pathv[i]))
                 rc = visit(m, found.gl_pathv[i], err);
-        }
     globfree(&found);
     return rc;
 }
