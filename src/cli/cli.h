@@ -191,6 +191,10 @@ struct rp_file_set {
     size_t count;
 };
 
+/** Returns a text of unknown origin as JSON: null where it is NULL or empty. Bytes that are no
+ * UTF-8, as names of files may have, become U+FFFD, because JSON has none. */
+json_t *rp_text_json(const char *text);
+
 /** Says what a result is wanted for. */
 struct rp_result_request {
     enum { RP_RESULT_SILENT, RP_RESULT_JSON, RP_RESULT_TERMINAL } print;

@@ -8,7 +8,6 @@
 #include "arch/arch.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/selftest.h"
@@ -37,22 +36,12 @@ static const char *auto_device(const struct rp_environment *env, struct rp_err *
     return rp_device_resolve(env, &options, err) < 0 ? NULL : rp_device_label(options.device);
 }
 
-static json_t *string_or_null(const char *text)
-{
-    rp_autobuf fixed = {0};
-
-    if (!text)
-        return json_null();
-    rp_utf8_fix(&fixed, text, strlen(text)); /* Folders may have names of any bytes. */
-    return json_string(rp_buf_text(&fixed));
-}
-
 static json_t *parts_json(const struct rp_rocm *rocm)
 {
     json_t *parts = json_object();
 
     for (enum rp_rocm_part part = 0; part < RP_ROCM_PARTS; part++)
-        json_object_set_new(parts, rp_rocm_part_key(part), string_or_null(rocm->parts[part]));
+        json_object_set_new(parts, rp_rocm_part_key(part), rp_text_json(rocm->parts[part]));
     return parts;
 }
 
@@ -65,11 +54,11 @@ static json_t *candidates_json(const struct rp_rocms *rocms)
 
         json_array_append_new(list,
                               json_pack("{s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o}", "path",
-                                        string_or_null(rocm->root), "from", rocm->from, "version",
-                                        string_or_null(rocm->version), "used", rocm == rocms->used,
+                                        rp_text_json(rocm->root), "from", rocm->from, "version",
+                                        rp_text_json(rocm->version), "used", rocm == rocms->used,
                                         "reports_calls", rocm->reports_calls, "reason",
-                                        string_or_null(rocm->reason), "remedy",
-                                        string_or_null(rocm->remedy), "parts", parts_json(rocm)));
+                                        rp_text_json(rocm->reason), "remedy",
+                                        rp_text_json(rocm->remedy), "parts", parts_json(rocm)));
     }
     return list;
 }
@@ -79,14 +68,14 @@ static char *doctor_json(const struct rp_environment *env, const struct rp_rocms
 {
     json_t *root = json_pack(
         "{s:s, s:o, s:{s:s, s:o, s:o, s:o}, s:{s:b, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:b, s:o}",
-        "schema_version", "1.0", "device", string_or_null(device), "rocm", "kind",
-        rocm_kind_name(env->rocm_kind), "path", string_or_null(env->rocm_root), "version",
-        string_or_null(env->rocm_version), "candidates", candidates_json(rocms), "gpu", "usable",
-        !env->gpu_reason, "count", (int)env->gpu_count, "isa", string_or_null(env->gpu_isa),
-        "reason", string_or_null(env->gpu_reason), "compiler", string_or_null(env->compiler),
-        "rocprofv3", string_or_null(env->rocprofv3), "device_library",
-        string_or_null(env->device_library), "tool_library", string_or_null(env->tool_library),
-        "ready", device != NULL, "problem", string_or_null(device ? NULL : err->text));
+        "schema_version", "1.0", "device", rp_text_json(device), "rocm", "kind",
+        rocm_kind_name(env->rocm_kind), "path", rp_text_json(env->rocm_root), "version",
+        rp_text_json(env->rocm_version), "candidates", candidates_json(rocms), "gpu", "usable",
+        !env->gpu_reason, "count", (int)env->gpu_count, "isa", rp_text_json(env->gpu_isa), "reason",
+        rp_text_json(env->gpu_reason), "compiler", rp_text_json(env->compiler), "rocprofv3",
+        rp_text_json(env->rocprofv3), "device_library", rp_text_json(env->device_library),
+        "tool_library", rp_text_json(env->tool_library), "ready", device != NULL, "problem",
+        rp_text_json(device ? NULL : err->text));
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
 
     json_decref(root);

@@ -883,13 +883,12 @@ static int read_kept(const struct rp_profile_session *session, struct unasked *u
 }
 
 /* Counters of --pmc may be those of a roofline. */
-static int make_unasked_roofline(const struct rp_profile_cli *options,
-                                 struct rp_profile_session *session, struct unasked *u,
-                                 const struct rp_result_request *wish, struct rp_err *err)
+static int compute_unasked_roofline(const struct rp_profile_cli *options,
+                                    const struct rp_profile_session *session, struct unasked *u,
+                                    struct rp_err *err)
 {
     const struct rp_roofline_options roof = {.memory_gbps = options->memory_gbps};
     struct rp_inputs in = {.stores = session->stores, .store_count = session->store_count};
-    rp_autobuf text = {0};
     int rc = 0;
 
     if (!session->counters || session->kept.values.count)
@@ -903,7 +902,34 @@ static int make_unasked_roofline(const struct rp_profile_cli *options,
     }
     if (rc == 0 && options->memory_gbps > 0 && u->roofline.reason)
         rp_cli_note("warning: --memory-bandwidth-gbps changes nothing: %s", u->roofline.reason);
-    return rc < 0 ? rc : rp_put_roofline(&u->roofline, wish, &text, err);
+    return rc;
+}
+
+/* A file that nobody has asked for costs no profile: what was recorded is good. */
+static void go_without(struct rp_profile_session *session, const char *file, struct rp_err *err)
+{
+    name_as_committed(session, err->text);
+    rp_cli_note("warning: the profile has no %s: %s", file, err->text);
+    *err = (struct rp_err)RP_ERR_INIT;
+}
+
+/* Where it cannot be made, the file says why. */
+static void make_unasked_roofline(const struct rp_profile_cli *options,
+                                  struct rp_profile_session *session, struct unasked *u,
+                                  const struct rp_result_request *wish, struct rp_err *err)
+{
+    rp_autobuf text = {0};
+
+    if (compute_unasked_roofline(options, session, u, err) < 0) {
+        char *reason = rp_strdup(err->text);
+
+        go_without(session, "roofline", err);
+        rp_roofline_free(&u->roofline);
+        u->roofline = (struct rp_roofline){.reason = reason};
+        u->reason = "its computation failed";
+    }
+    if (rp_put_roofline(&u->roofline, wish, &text, err) < 0)
+        go_without(session, "roofline.json", err);
 }
 
 static int rank_unasked(const struct rp_profile_session *session, const struct unasked *u,
@@ -926,21 +952,21 @@ static int rank_unasked(const struct rp_profile_session *session, const struct u
 
 /* Writes the files that no option has asked for. They are made of the base run alone, and nothing
  * is said of them. */
-static int complete(const struct rp_profile_cli *options, struct rp_profile_session *session,
-                    struct rp_dag_result *graph, bool has_graph, struct rp_err *err)
+static void complete(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                     struct rp_dag_result *graph, bool has_graph, struct rp_err *err)
 {
     const struct rp_result_request wish = {.print = RP_RESULT_SILENT,
                                            .folder = session->dir.partial};
     rp_cleanup(free_unasked) struct unasked u = {0};
-    int rc = 0;
 
-    if (!options->focus_critical && !options->deep_analysis)
-        rc = make_graph(session, &wish, false, (struct rp_note_sink){0}, graph, &has_graph, err);
-    if (rc == 0 && !session->has_roofline)
-        rc = make_unasked_roofline(options, session, &u, &wish, err);
-    if (rc == 0 && !options->deep_analysis)
-        rc = rank_unasked(session, &u, has_graph ? graph : NULL, &wish, err);
-    return rc;
+    if (!options->focus_critical && !options->deep_analysis &&
+        make_graph(session, &wish, false, (struct rp_note_sink){0}, graph, &has_graph, err) < 0)
+        go_without(session, "dag.json", err);
+    if (!session->has_roofline)
+        make_unasked_roofline(options, session, &u, &wish, err);
+    if (!options->deep_analysis &&
+        rank_unasked(session, &u, has_graph ? graph : NULL, &wish, err) < 0)
+        go_without(session, "analysis.json", err);
 }
 
 /* --- all ----------------------------------------------------------------------------------- */
@@ -981,6 +1007,6 @@ int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_
         (all || options->counters.count || options->roofline))
         rc = show_counters(options, session, err);
     if (rc == 0 && !options->wallclock)
-        rc = complete(options, session, &graph, has_graph, err);
+        complete(options, session, &graph, has_graph, err);
     return rc;
 }

@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/profile_session.h"
 #include "library/library.h"
 #include "report/report.h"
@@ -97,6 +98,16 @@ void rp_cli_rescue(const char *folder)
         for (size_t i = 0; i < ranks.gl_pathc; i++)
             rescue(ranks.gl_pathv[i]);
     globfree(&ranks);
+}
+
+json_t *rp_text_json(const char *text)
+{
+    rp_autobuf fixed = {0};
+
+    if (!text || !*text)
+        return json_null();
+    rp_utf8_fix(&fixed, text, strlen(text));
+    return json_string(rp_buf_text(&fixed));
 }
 
 /* The JSON goes to the file and, if it was asked for, to the text, without a copy, because that of

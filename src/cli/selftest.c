@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "report/report.h"
@@ -212,18 +213,22 @@ static void put_end_of_path(struct rp_buf *to, const char *path, size_t length)
 char *rp_selftest_anonymous(const char *text)
 {
     const struct passwd *user = getpwuid(getuid());
-    rp_autobuf to = {0};
+    rp_autobuf fixed = {0}, to = {0};
     struct utsname host;
     char *clean;
 
-    for (const char *at = text; *at && to.len < MOST_REASON_BYTES;) {
-        const size_t length = path_length(text, at);
+    rp_utf8_fix(&fixed, text, strlen(text)); /* Paths may have any bytes, and JSON may not. */
+    text = rp_buf_text(&fixed);
+    for (const char *at = text; *at;) {
+        const size_t path = path_length(text, at), length = path ? path : rp_utf8_length(at, 4);
 
-        if (length)
-            put_end_of_path(&to, at, length);
+        if (to.len + length > MOST_REASON_BYTES)
+            break;
+        if (path)
+            put_end_of_path(&to, at, path);
         else
-            rp_buf_add(&to, at, 1);
-        at += length ? length : 1;
+            rp_buf_add(&to, at, length);
+        at += length;
     }
     clean = rp_strdup(rp_buf_text(&to));
     if (uname(&host) == 0)
@@ -250,16 +255,11 @@ static struct counts count_steps(const struct rp_selftest *test)
     return counts;
 }
 
-static json_t *string_or_null(const char *text)
-{
-    return text && *text ? json_string(text) : json_null();
-}
-
 static json_t *step_json(const struct rp_selftest_result *result, size_t step)
 {
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", steps[step].name, "text",
                      steps[step].text, "status", status_names[result->status], "reason",
-                     string_or_null(result->reason), "seconds",
+                     rp_text_json(result->reason), "seconds",
                      json_real(round(result->seconds * 1e3) / 1e3), "checks",
                      result->checks ? json_incref(result->checks) : json_array(), "values",
                      result->values ? json_incref(result->values) : json_object());
@@ -276,11 +276,10 @@ static json_t *machine_json(const struct rp_selftest *test)
     json_t *machine = json_pack(
         "{s:s, s:s, s:o, s:i, s:i, s:o, s:s, s:o, s:o, s:o}", "device",
         rp_device_label(test->options.device), "isa", test->isa, "product",
-        string_or_null(test->arch.product), "compute_units", (int)test->arch.compute_units, "gpus",
-        (int)test->env->gpu_count, "rocm_version", string_or_null(test->env->rocm_version),
+        rp_text_json(test->arch.product), "compute_units", (int)test->arch.compute_units, "gpus",
+        (int)test->env->gpu_count, "rocm_version", rp_text_json(test->env->rocm_version),
         "rocm_kind", test->env->rocm_kind == RP_ROCM_PRIVATE ? "private" : "installed", "rocprofv3",
-        string_or_null(version), "linux", string_or_null(release), "amdgpu",
-        string_or_null(driver));
+        rp_text_json(version), "linux", rp_text_json(release), "amdgpu", rp_text_json(driver));
     free(version);
     return machine;
 }
@@ -289,10 +288,15 @@ json_t *rp_selftest_document(const struct rp_selftest *test)
 {
     const struct counts counts = count_steps(test);
     json_t *list = json_array();
+    bool whole = true;
 
     for (size_t i = 0; i < RP_SELFTEST_STEPS; i++)
         if (test->steps[i].wanted)
-            json_array_append_new(list, step_json(&test->steps[i], i));
+            whole &= json_array_append_new(list, step_json(&test->steps[i], i)) == 0;
+    if (!whole) { /* A file without a step would pass for a good one. */
+        json_decref(list);
+        return NULL;
+    }
     return json_pack(
         "{s:s, s:s, s:o, s:{s:i, s:i, s:i, s:i}, s:b, s:f, s:o}", "schema_version", "1.0",
         "tool_version", RP_VERSION, "machine", machine_json(test), "counts", "passed",

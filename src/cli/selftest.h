@@ -91,7 +91,7 @@ char *rp_selftest_judge(const struct rp_selftest *test, enum rp_selftest_step st
 /** Returns the text without folders, and without the names of this machine and its user. */
 char *rp_selftest_anonymous(const char *text);
 
-/** Makes the document of the results (schemas/selftest.schema.json). */
+/** Makes the document of the results (schemas/selftest.schema.json). NULL: memory has ended. */
 json_t *rp_selftest_document(const struct rp_selftest *test);
 
 /** Runs `rocm-perf doctor --selftest`.

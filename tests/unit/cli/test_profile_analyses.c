@@ -1,7 +1,9 @@
 #include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/roofline.h"
 #include "base/err.h"
@@ -204,12 +206,83 @@ static void test_roofline(void **state)
     check_roofline("gfx1030", 2);
 }
 
+/* A profile whose trace is good stays, whatever becomes of the files that nobody has asked for. */
+static void test_unasked_files_cost_nothing(void **state)
+{
+    rp_autofree char *in_the_way = scratch_put("file", "");
+    rp_autofree char *folder = rp_path_join(in_the_way, "below");
+    const struct rp_profile_cli options = {0};
+    struct rp_profile profile = {0};
+    struct rp_profile_session session = {.profile = &profile,
+                                         .tracer = &rp_tracer_builtin,
+                                         .dir = {.path = scratch_dir, .partial = folder}};
+    struct rp_dag_result graph = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    complete(&options, &session, &graph, false, &err);
+    assert_int_equal(err.code, RP_OK);
+    assert_string_equal(err.text, "");
+    rp_dag_result_free(&graph);
+}
+
+/* A trace of which no more than the beginning is there once it is open. */
+static struct rp_store *broken_store(void)
+{
+    rp_autofree char *good =
+        rp_path_join(getenv("RP_TEST_DATA"), "cases/zero_durations/trace_results.db");
+    rp_autofree char *path = rp_path_join(scratch_dir, "trace_results.db");
+    struct rp_store *store = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    void *bytes = NULL;
+    size_t count = 0;
+
+    assert_int_equal(rp_read_file(good, 16 << 20, RP_BAD_INPUT, &bytes, &count, &err), 0);
+    assert_int_equal(rp_write_file(path, bytes, count, &err), 0);
+    free(bytes);
+    assert_int_equal(rp_store_open(path, &store, &err), 0);
+    assert_int_equal(truncate(path, 4096), 0);
+    return store;
+}
+
+/* The file says why it holds nothing. */
+static void test_unasked_roofline_has_its_reason(void **state)
+{
+    rp_autofree char *partial = rp_path_join(scratch_dir, ".partial-7");
+    rp_autofree char *file = rp_path_join(partial, "roofline.json");
+    const struct rp_profile_cli options = {0};
+    struct rp_profile profile = {0};
+    struct rp_store *broken = broken_store();
+    struct rp_profile_session session = {.profile = &profile,
+                                         .tracer = &rp_tracer_builtin,
+                                         .stores = &broken,
+                                         .store_count = 1,
+                                         .dir = {.path = scratch_dir, .partial = partial}};
+    struct rp_dag_result graph = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    complete(&options, &session, &graph, false, &err);
+    assert_int_equal(err.code, RP_OK);
+    json_t *json = json_load_file(file, 0, NULL);
+    assert_true(json_is_null(json_object_get(json, "roofline")));
+    assert_non_null(strstr(json_string_value(json_object_get(json, "reason")), "damaged"));
+    json_decref(json);
+    rp_store_close(broken);
+    rp_dag_result_free(&graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_derived),
-        cmocka_unit_test(test_unknown), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_split),   cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_derived),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_unasked_files_cost_nothing),
+        cmocka_unit_test(test_unasked_roofline_has_its_reason),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

@@ -248,6 +248,36 @@ static void reasons_are_bounded(void **state)
     assert_true(strlen(clean) <= 400);
 }
 
+/* The cut does not go through a character, and bytes that are none are replaced. */
+static void reasons_are_utf8(void **state)
+{
+    char text[500];
+
+    (void)state;
+    memset(text, 'x', 399);
+    snprintf(text + 399, sizeof text - 399, "\u00fc and more");
+    rp_autofree char *cut = rp_selftest_anonymous(text);
+    assert_int_equal(strlen(cut), 399);
+    check_anonymous("cannot read /tmp/a/\xff\xfe.hip", "cannot read \ufffd\ufffd.hip");
+}
+
+/* A step stays in the file whatever bytes its reason has. */
+static void no_step_is_lost(void **state)
+{
+    char reason[] = "cannot read \xff";
+    struct rp_environment env = {0};
+    struct rp_selftest test = {.env = &env, .software = true};
+
+    (void)state;
+    test.steps[RP_SELFTEST_run] =
+        (struct rp_selftest_result){.wanted = true, .status = RP_SELFTEST_FAILED, .reason = reason};
+    json_t *document = rp_selftest_document(&test);
+    const json_t *step = json_array_get(json_object_get(document, "steps"), 0);
+    assert_string_equal(json_string_value(json_object_get(step, "reason")), "cannot read \ufffd");
+    assert_string_equal(json_string_value(json_object_get(step, "status")), "failed");
+    json_decref(document);
+}
+
 /* A command that does not end is killed when the step's time has passed. */
 static void a_step_that_hangs_fails(void **state)
 {
@@ -279,6 +309,8 @@ int main(void)
         cmocka_unit_test(every_row_can_fail),
         cmocka_unit_test(names_are_left_out),
         cmocka_unit_test(reasons_are_bounded),
+        cmocka_unit_test(reasons_are_utf8),
+        cmocka_unit_test(no_step_is_lost),
         cmocka_unit_test(a_step_that_hangs_fails),
         cmocka_unit_test(steps_that_did_not_run_say_nothing),
     };
