@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -259,6 +260,7 @@ static volatile sig_atomic_t survives;     /**< see rp_proc_survive_signals */
 static volatile sig_atomic_t stop_asked;   /**< by this signal, since then */
 static volatile sig_atomic_t survived_run; /**< signal_target has result_survives */
 static volatile sig_atomic_t interrupt_it; /**< it has ends_by_interrupt */
+static volatile sig_atomic_t was_run;      /**< a program with result_survives has been */
 
 enum { NS_PER_S = 1000000000 };
 static const int64_t GRACE_NS = (int64_t)5 * NS_PER_S;
@@ -282,6 +284,12 @@ static void forward_and_end(int signo, bool has_it)
         kill(signal_target, again ? SIGKILL : signo);
 }
 
+/* Only this one of the functions that print may be called by a handler. */
+static void write_out(const char *line)
+{
+    (void)!write(STDERR_FILENO, line, strlen(line));
+}
+
 /* The first request ends the program, if one runs; the second kills it; with no program to end the
  * next one ends this process, whatever it does. */
 static void forward_and_survive(int signo, bool has_it)
@@ -295,6 +303,10 @@ static void forward_and_survive(int signo, bool has_it)
             kill(program, SIGINT);
         else if (program && !has_it)
             kill(program, signo);
+        else if (!program && was_run)
+            write_out(
+                "rocm-perf: no further run is started, and the result is made; the same signal "
+                "again, at least a second later, gives it up\n");
     } else if (now_ns - interrupted_at_ns < NS_PER_S) {
         return;
     } else if (program) {
@@ -308,11 +320,12 @@ static void forward_and_survive(int signo, bool has_it)
     interrupted_at_ns = now_ns;
 }
 
-/* A terminal has sent its own to the program already, if that is in our group, and many programs
- * take a second one for the wish to end without order. */
+/* A terminal has sent its own to the program already, if that is still in our group (timeout and
+ * setsid leave it), and many programs take a second one for the wish to end without order. */
 static void on_signal(int signo, siginfo_t *about, void *context)
 {
-    const bool has_it = about->si_code == SI_KERNEL && signal_target > 0;
+    const pid_t target = signal_target;
+    const bool has_it = about->si_code == SI_KERNEL && target > 0 && getpgid(target) == getpgrp();
     const int saved = errno;
 
     (void)context;
@@ -372,23 +385,55 @@ void rp_proc_signal(int signo)
         kill(target, signo);
 }
 
-static uint32_t *volatile switched; /**< by on_switch, which has no other way to it */
+/* The handler has no other way to these. */
+static uint32_t *volatile switched;
+/** This signal came while there was nothing to switch. */
+static volatile sig_atomic_t switch_waits;
+static const char *volatile switch_refusal; /**< said in place of switching; NULL: none */
 
 static void on_switch(int signo)
 {
     uint32_t *paused = switched;
+    const int saved = errno;
 
-    if (paused)
+    if (switch_refusal)
+        write_out(switch_refusal);
+    else if (paused)
         __atomic_store_n(paused, signo == SIGUSR2, __ATOMIC_RELEASE);
+    else
+        switch_waits = signo;
+    errno = saved;
+}
+
+static void catch_switches(void)
+{
+    const struct sigaction on = {.sa_handler = on_switch, .sa_flags = SA_RESTART};
+
+    sigaction(SIGUSR1, &on, NULL);
+    sigaction(SIGUSR2, &on, NULL);
 }
 
 void rp_proc_switch_by_signals(uint32_t *paused)
 {
-    const struct sigaction on = {.sa_handler = on_switch, .sa_flags = SA_RESTART};
+    int waits;
 
     switched = paused;
-    sigaction(SIGUSR1, &on, NULL);
-    sigaction(SIGUSR2, &on, NULL);
+    catch_switches();
+    if (!paused)
+        return;
+    waits = switch_waits;
+    switch_waits = 0;
+    if (waits)
+        on_switch(waits);
+}
+
+void rp_proc_refuse_switches(const char *line)
+{
+    switch_refusal = line;
+    if (switch_waits)
+        write_out(line);
+    switch_waits = 0;
+    catch_switches();
 }
 
 int rp_proc_interrupting_signal(void)
@@ -611,7 +656,7 @@ static void wait_for(const struct rp_proc *proc, const struct rp_orphans *adopte
 
 struct guard {
     pid_t pid; /**< 0: none */
-    int pipe;
+    int pipe;  /**< a socket: if somebody kills the guard, a write to it is no signal for us */
 };
 
 /* Runs in the child, which may only do what is safe beside threads. The pipe is standard input. */
@@ -643,7 +688,7 @@ static void guard_begin(struct guard *ret)
     int ends[2];
 
     *ret = (struct guard){0, -1};
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return;
     ret->pid = fork();
     if (ret->pid == 0) {
@@ -662,14 +707,14 @@ static void guard_begin(struct guard *ret)
 static void guard_tell(const struct guard *guard, pid_t target)
 {
     if (guard->pid)
-        (void)!write(guard->pipe, &target, sizeof target);
+        send(guard->pipe, &target, sizeof target, MSG_NOSIGNAL);
 }
 
 static void guard_end(struct guard *guard)
 {
     if (!guard->pid)
         return;
-    (void)!write(guard->pipe, "", 1);
+    send(guard->pipe, "", 1, MSG_NOSIGNAL);
     close(guard->pipe);
     while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
         ;
@@ -714,6 +759,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
         ;
     close(report[0]);
     wait_for(proc, adopted, child, begin_ns, ret);
+    was_run = was_run || survived_run;
     signal_target = 0;
     ret->wall_ns = rp_now_ns() - begin_ns;
     if (got == (ssize_t)sizeof exec_errno)

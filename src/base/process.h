@@ -123,7 +123,8 @@ void rp_proc_catch_signals(void);
 /** From here on the first of these signals asks a program with result_survives to end, and nothing
  * else: what it leaves is still wanted, so rp_proc_interrupted stays 0, and other processes are
  * started as before. A second one, at least a second later, kills the program. Where no program
- * runs any more it ends this process with status 130, unless it is blocked. */
+ * runs any more the first one says so, and the second ends this process with status 130, unless it
+ * is blocked. */
 void rp_proc_survive_signals(void);
 
 /** Returns the signal that has come since then, or 0. */
@@ -132,8 +133,13 @@ int rp_proc_stop_asked(void);
 /** Sends a signal to the program that rp_proc_run waits for, if any. */
 void rp_proc_signal(int signo);
 
-/** From here on SIGUSR1 stores 0 there, and SIGUSR2 1; NULL: they are ignored. */
+/** From here on SIGUSR1 stores 0 there, and SIGUSR2 1. NULL: the last one waits until there is
+ * something to switch. */
 void rp_proc_switch_by_signals(uint32_t *paused);
+
+/** From here on these signals switch nothing: each writes this line, with its end, to standard
+ * error. */
+void rp_proc_refuse_switches(const char *line);
 
 /** Returns the signal that has come, or 0. */
 int rp_proc_interrupting_signal(void);

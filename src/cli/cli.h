@@ -191,8 +191,8 @@ struct rp_file_set {
     size_t count;
 };
 
-/** Returns a text of unknown origin as JSON: null where it is NULL or empty. Bytes that are no
- * UTF-8, as names of files may have, become U+FFFD, because JSON has none. */
+/** Returns a text of unknown origin as JSON: null where it is NULL or empty. Bytes that are
+ * not UTF-8, as names of files may have, become U+FFFD, because JSON has none of them. */
 json_t *rp_text_json(const char *text);
 
 /** Says what a result is wanted for. */

@@ -177,6 +177,12 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
                        options->args.operands[0]);
     if (launches && launches->failed)
         return all_failed(options, launches, err);
+    if (session->tracer->shows_log && session->runs[0].window_over && !session->runs[0].db_count)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "rocprofv3 writes its trace when the program ends in order, and at the end "
+                       "of --duration %s did not: let it handle SIGINT and exit, or use --tracer "
+                       "builtin, which keeps what ran",
+                       options->args.operands[0]);
     /* rocprofv3 writes nothing where it was not told of the end, nor where nothing happened. */
     return rp_fail(
         err, RP_BAD_INPUT,
@@ -226,12 +232,17 @@ static int keep_interrupted(const struct rp_profile_cli *options,
                        "order, and %s did not: there is nothing to keep; --tracer builtin keeps "
                        "what ran until a signal",
                        rp_signal_abbreviation(session->interrupted), options->args.operands[0]);
-    if (!run->db_count)
-        return no_kernel(options, session, NULL, err);
-    rp_cli_note("interrupted by SIG%s: the result is what ran until then%s",
-                rp_signal_abbreviation(session->interrupted),
-                options->runs > 1 ? ", of 1 run" : "");
-    return 0;
+    return run->db_count ? 0 : no_kernel(options, session, NULL, err);
+}
+
+static void note_kept(const struct rp_profile_cli *options,
+                      const struct rp_profile_session *session)
+{
+    const char *signal = rp_signal_abbreviation(session->interrupted);
+
+    rp_cli_note(
+        "interrupted by SIG%s: the result is what ran until then%s; SIG%s again gives it up",
+        signal, options->runs > 1 ? ", of 1 run" : "", signal);
 }
 
 /* Reads the run's device time. The stores of the base run stay open for the analysis. */
@@ -267,6 +278,8 @@ static int measure_run(const struct rp_profile_cli *options, struct rp_profile_s
         rc = rp_profile_compute(stores, run->db_count, NULL, 0, &session->repeats[at], err);
     if (rc == 0 && dispatches == 0)
         rc = no_kernel(options, session, &session->repeats[at]->launches, err);
+    if (rc == 0 && session->interrupted)
+        note_kept(options, session);
     if (at == 0 && rc == 0) {
         session->stores = stores;
         session->store_count = run->db_count;
@@ -511,6 +524,17 @@ static int know_timing(struct rp_profile_session *session, struct rp_err *err)
 
 static void rp_profile_session_free(struct rp_profile_session *session);
 
+/* Before it is known who records, a signal waits. */
+static void refuse_switches(const struct rp_profile_session *session)
+{
+    if (!session->tracer)
+        rp_proc_refuse_switches("rocm-perf: SIGUSR1 and SIGUSR2 switch recording, and --no-rocprof "
+                                "records nothing: leave it out\n");
+    else if (!session->tracer->switched)
+        rp_proc_refuse_switches("rocm-perf: SIGUSR1 and SIGUSR2 do not switch recording of "
+                                "rocprofv3: use --tracer builtin\n");
+}
+
 /**
  * Runs the program options->runs times and computes the profile.
  * @return 0; RP_PROGRAM when a run failed (what it recorded is kept in DIR/failed) or none of its
@@ -525,8 +549,11 @@ static int profile_session_run(const struct rp_profile_cli *options, const char 
 
     /* Signals are caught until the end, because the folder must be left clean. */
     rp_proc_catch_signals();
+    rp_proc_switch_by_signals(NULL);
     rc = prepare(options, &session, err);
     rp_proc_survive_signals();
+    if (rc == 0)
+        refuse_switches(&session);
     if (rc == 0)
         rc = run_all(options, &session, err);
     if (rc == 0) /* Without a trace there are no stores, and the wall clock was measured instead. */
@@ -674,6 +701,40 @@ static void warn_of_failed_launches(const struct rp_profile *profile)
         rp_cli_note("%s", text);
 }
 
+/* What says when a run ends well and which part of it is recorded holds for the next run, too: a
+ * server would never end without.
+ * @return how many words it has put: at most 10 */
+static size_t put_kept(const struct rp_profile_cli *options, const char **words, char delay[32],
+                       char duration[32], char status[32])
+{
+    size_t count = 0;
+
+    if (RP_IS_GIVEN(profile, options, expected_status)) {
+        snprintf(status, 32, "%" PRIu64, options->expected_status);
+        words[count++] = "--expect-status";
+        words[count++] = status;
+    }
+    if (options->delay_s > 0) {
+        snprintf(delay, 32, "%.10g", options->delay_s);
+        words[count++] = "--delay";
+        words[count++] = delay;
+    }
+    if (options->duration_s > 0) {
+        snprintf(duration, 32, "%.10g", options->duration_s);
+        words[count++] = "--duration";
+        words[count++] = duration;
+    }
+    if (options->start_paused)
+        words[count++] = "--start-paused";
+    if (options->selected_regions)
+        words[count++] = "--selected-regions";
+    if (options->roctx_range) {
+        words[count++] = "--roctx-range";
+        words[count++] = options->roctx_range;
+    }
+    return count;
+}
+
 /* Who knows which kernels ran wants to know why they take that long; who knows that, where to look
  * closer. */
 static void put_next(const struct rp_profile_cli *options, const struct rp_profile_session *session,
@@ -682,7 +743,8 @@ static void put_next(const struct rp_profile_cli *options, const struct rp_profi
     const struct rp_page page = rp_page_of_words(text, rp_cli_style());
     const bool known = options->deep_analysis || session->out_of_order || options->pid;
     rp_autofree char *failed = rp_path_join(options->output, "failed");
-    rp_autofree const char **words = rp_alloc_zero(options->args.operand_count + 8, sizeof *words);
+    rp_autofree const char **words = rp_alloc_zero(options->args.operand_count + 24, sizeof *words);
+    char delay[32], duration[32], status[32];
     size_t count = 0;
 
     words[count++] = "rocm-perf";
@@ -695,6 +757,7 @@ static void put_next(const struct rp_profile_cli *options, const struct rp_profi
             words[count++] = "--device";
             words[count++] = options->device;
         }
+        count += put_kept(options, words + count, delay, duration, status);
         if (rp_needs_separator(RP_COMMAND_profile, options->args.operands,
                                options->args.operand_count))
             words[count++] = "--";

@@ -398,18 +398,25 @@ static void close_recording(struct recording *recording)
     munmap(recording->control, sizeof *recording->control);
 }
 
-/* Until the first signal every process has noted that nothing of what it recorded is missing. */
+/* Until the first signal every process has noted that nothing of what it recorded is missing. A
+ * tracer that works writes, "up to 1-2 minutes" as rocprofv3 says, and a signal would end that. */
 void rp_recording_end(void *context, int64_t elapsed_ns)
 {
+    static const int64_t s = 1000000000;
     static const struct {
-        int64_t after_ns;
+        int64_t after_ns; /* the step before */
         int signo;
-    } steps[] = {{500000000, SIGINT}, {10500000000, SIGTERM}, {15500000000, SIGKILL}};
+    } steps[] = {{s / 2, SIGINT}, {10 * s, SIGTERM}, {5 * s, SIGKILL}};
     const size_t count = sizeof steps / sizeof *steps;
     struct rp_recording_end *end = context;
+    const int64_t waited_ns = elapsed_ns - (end->asked ? end->asked_at_ns : end->at_ns);
+    const bool busy = end->busy_at_ns && elapsed_ns - end->busy_at_ns < 5 * s;
 
-    if (end->asked < count && elapsed_ns - end->at_ns >= steps[end->asked].after_ns)
-        rp_proc_signal(steps[end->asked++].signo);
+    if (end->asked == count || waited_ns < steps[end->asked].after_ns ||
+        (end->asked && busy && waited_ns < RP_MOST_WRITING_NS))
+        return;
+    rp_proc_signal(steps[end->asked++].signo);
+    end->asked_at_ns = elapsed_ns;
 }
 
 static void watch_recording(void *context, int64_t elapsed_ns)
@@ -561,6 +568,7 @@ static int trace_threads(const struct rp_run_request *request,
 
 const struct rp_tracer rp_tracer_builtin = {
     .name = "builtin",
+    .switched = true,
     .trace = rp_run_program,
     .trace_threads = trace_threads,
 };

@@ -254,10 +254,16 @@ void rp_run_free(struct rp_run *run);
 int rp_convert_left_records(const struct rp_environment *env, const char *folder,
                             struct rp_err *err);
 
-/** Asks the program to end when recording is over: as Ctrl-C would, then more clearly. */
+/** Who ends under rocprofv3 may write for so long. */
+#define RP_MOST_WRITING_NS (INT64_C(180) * 1000000000)
+
+/** Asks the program to end when recording is over: as Ctrl-C would, then more clearly. Times are
+ * since its start. */
 struct rp_recording_end {
-    int64_t at_ns; /**< since its start */
-    size_t asked;  /**< how often it was */
+    int64_t at_ns;       /**< when recording is over */
+    size_t asked;        /**< how often it was */
+    int64_t asked_at_ns; /**< for the last time */
+    int64_t busy_at_ns;  /**< then a tracer that must not be disturbed still worked; 0: none does */
 };
 
 /** This is rp_proc.waiting with a struct rp_recording_end. */
@@ -273,6 +279,7 @@ enum rp_tracer_request {
 struct rp_tracer {
     const char *name;
     bool shows_log; /**< its log is on standard error already */
+    bool switched;  /**< SIGUSR1 and SIGUSR2 switch what it records */
     /** Returns the version, owned by the caller; NULL when it is unknown. A NULL function stands
      * for the version of this program. */
     char *(*version)(const struct rp_environment *env);

@@ -665,9 +665,6 @@ static void plan_env(const struct rp_launch_plan *plan, struct changes *ret)
 /* --- running ------------------------------------------------------------------------------- */
 
 enum { ROCPROFV3_START_NS = 1000000000 };
-/* Who detaches waits for the other process, which writes: "up to 1-2 minutes". */
-static const int64_t DETACH_NS = (int64_t)180 * 1000000000;
-
 /** This is what is known of a run that may hang. */
 struct hang {
     struct rp_recording_end ending;
@@ -680,13 +677,14 @@ struct hang {
     int64_t busy_ns; /**< when they last grew */
 };
 
-/* A program that works, and rocprofv3 that writes, take processor time or say something. */
+/* A program that works, and rocprofv3 that writes, take processor time or say something. The time
+ * of a process that has ended counts no more: the sum of the others is compared from then on. */
 static void look_whether_busy(struct hang *hang, int64_t now_ns)
 {
     enum { SOME_MS = 50 };
     const uint64_t cpu_ms = rp_proc_tree_cpu_ms(), bytes = hang->tap->bytes;
 
-    if (cpu_ms > hang->cpu_ms + SOME_MS || bytes > hang->bytes) {
+    if (cpu_ms > hang->cpu_ms + SOME_MS || cpu_ms < hang->cpu_ms || bytes > hang->bytes) {
         hang->busy_ns = now_ns;
         hang->cpu_ms = cpu_ms;
         hang->bytes = bytes;
@@ -710,7 +708,7 @@ static bool hangs(void *context)
         (now_ns - fatal_ns >= 10 * s || (hang->asked_ns && now_ns - hang->asked_ns >= 5 * s)))
         return true;
     if (hang->attached)
-        return (hang->asked_ns && now_ns - hang->asked_ns >= DETACH_NS) ||
+        return (hang->asked_ns && now_ns - hang->asked_ns >= RP_MOST_WRITING_NS) ||
                (hang->until_ns && now_ns >= hang->until_ns);
     if (hang->asked_ns && now_ns - hang->looked_ns >= s)
         look_whether_busy(hang, now_ns);
@@ -719,8 +717,15 @@ static bool hangs(void *context)
 
 static void end_recording(void *context, int64_t elapsed_ns)
 {
+    const int64_t s = 1000000000;
     struct hang *hang = context;
+    const int64_t now_ns = rp_now_ns();
 
+    if (hang->ending.asked && now_ns - hang->looked_ns >= s) {
+        look_whether_busy(hang, now_ns);
+        if (hang->busy_ns == now_ns)
+            hang->ending.busy_at_ns = elapsed_ns;
+    }
     rp_recording_end(&hang->ending, elapsed_ns);
 }
 
@@ -768,7 +773,7 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
     hang.tap = tap;
     hang.attached = job->pid > 0;
     if (hang.attached && job->window.duration_ns)
-        hang.until_ns = rp_now_ns() + job->window.duration_ns + DETACH_NS;
+        hang.until_ns = rp_now_ns() + job->window.duration_ns + RP_MOST_WRITING_NS;
     rc = rp_proc_run(&proc, ret, err);
     *ret_over = hang.ending.asked > 0;
     if (rc == -RP_USAGE) /* The user's program cannot be the cause, because it was found. */
@@ -1173,8 +1178,9 @@ static const struct message *find(const char *line, const char *end, bool has_tr
 static bool is_last_word(const char *line, const char *end, time_t now)
 {
     const struct message *message = line < end ? find(line, end, true) : NULL;
+    size_t length;
 
-    if (message && message->kind == TOO_MUCH)
+    if (message && message->kind == TOO_MUCH && log_source(line, end, &length))
         return true;
     for (int day = -1; day <= 1 && is_fatal_log(line, end); day++) {
         const time_t at = now + day * 24 * 60 * 60;

@@ -54,6 +54,8 @@ for how in end leave; do
     [ "$(json kernels.0.calls timed/profile.json)" -ge 1 ] || fail 'nothing was recorded'
     ! grep -q 'exit status' out || { cat out; fail 'a warning about an end that was asked for'; }
 done
+expect 0 rocm-perf profile --device software --delay 0.5 --duration 1 -o timed ./serving
+says out 'Next: rocm-perf profile --why --device software --delay 0.5 --duration 1 ./serving'
 expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" timed/profile.json
 
 # By signals, of all processes of the program.
@@ -74,6 +76,23 @@ assert recorded + profile["provenance"]["unrecorded_dispatches"] == served, (rec
 assert 0 < recorded < served and len(profile["processes"]) == 2 and all(p["dispatches"] for p in profile["processes"])
 END
 
+# Where nothing can be switched the signals do no harm, and are answered.
+ignored() {
+    local wanted=$1 status=0
+    shift
+    background "$@" </dev/null
+    profiler=$!
+    until grep -qs serving out; do kill -0 $profiler || fail 'it has ended'; sleep 0.1; done
+    kill -USR1 $profiler
+    kill -USR2 $profiler
+    sleep 0.3
+    kill -INT $profiler
+    wait $profiler || status=$?
+    [ $status = $wanted ] || { cat err; fail "exit status $status after a signal that switches nothing: $*"; }
+}
+ignored 130 rocm-perf profile --device software --no-rocprof --runs 1 ./serving
+says err '--no-rocprof records nothing: leave it out'
+
 # rocprofv3: its own options; what it has not is refused, with what does it.
 export STAND_IN_LOG=$PWD/calls RP_BUILD=$BUILD PATH=$SOURCE/tests/e2e/stand_in:$PATH
 traced() { rocm-perf profile --device software --tracer rocprofv3 "$@"; }
@@ -83,6 +102,8 @@ expect 0 traced --delay 0.5 --duration 1 -o period ./serving
 says calls '"--collection-period", "0.500000:1.000000:1"'
 expect 2 traced --start-paused ./serving
 says err 'use --tracer builtin'
+ignored 0 rocm-perf profile --device software --tracer rocprofv3 --runs 1 -o period ./serving
+says err 'do not switch recording of rocprofv3: use --tracer builtin'
 expect 2 traced --roctx-range step-2 ./marked
 says err 'use --tracer builtin'
 expect 2 rocm-perf profile --no-rocprof --duration 1 ./serving
