@@ -347,6 +347,7 @@ static int stamp(const struct making *m, const struct rp_debs *debs, const char 
 {
     const long llvm = find_llvm(m);
     rp_autofree char *path = rp_path_join(m->partial, STAMP);
+    rp_autoclose int folder = -1;
     rp_autobuf text = {0};
 
     if (!llvm || !has(m->partial, LIBRARIES "/libamdhip64.so.7") ||
@@ -356,6 +357,10 @@ static int stamp(const struct making *m, const struct rp_debs *debs, const char 
                        "another day, or choose "
                        "another mirror",
                        llvm ? "libamdhip64.so.7 or libhsa-runtime64.so.1" : "device libraries");
+    /* What a stamp calls whole is whole after a power loss, too. */
+    folder = open(m->partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || syncfs(folder) < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", m->partial);
     rp_buf_printf(&text, "format " FORMAT "\nrocm %.*s\nllvm %ld\npath %s\n",
                   (int)strcspn(version, "-+"), version, llvm, m->final);
     for (size_t i = 0; i < debs->count; i++)
@@ -363,12 +368,21 @@ static int stamp(const struct making *m, const struct rp_debs *debs, const char 
     return rp_write_file(path, rp_buf_text(&text), text.len, err);
 }
 
-/** What is whole takes the place of what was there. */
+/** What is whole takes the place of what was there, which is there up to that moment. */
 static int put_in_place(const struct making *m, struct rp_err *err)
 {
-    rp_remove_tree(m->final);
-    if (rename(m->partial, m->final) < 0)
+    rp_autofree char *old = rp_path_join(m->fetched, "old");
+    const bool had_one = rename(m->final, old) == 0;
+
+    if (!had_one && errno != ENOENT)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", m->final);
+    if (rename(m->partial, m->final) < 0) {
+        const int why = errno;
+
+        if (had_one)
+            rename(old, m->final);
+        return rp_fail_errno(err, RP_ENVIRONMENT, why, "cannot write %s", m->final);
+    }
     rp_remove_tree(m->fetched);
     return 0;
 }
@@ -523,6 +537,10 @@ int rp_private_rocm_make(const struct rp_private_rocm_options *options, char **r
 {
     rp_cleanup(making_free) struct making m = {.options = options};
 
+    if (options->keyring && access(options->keyring, R_OK) < 0)
+        return rp_fail_errno(err, RP_USAGE, errno,
+                             "cannot read the keyring %s; name a file that gpg --export wrote",
+                             options->keyring);
     if (real_path(options->prefix, &m.final, err) < 0)
         return -(int)err->code;
     /* A finished one may be shared, and read-only. */

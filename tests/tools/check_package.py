@@ -8,6 +8,7 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import os
+import re
 import sys
 import tarfile
 import tempfile
@@ -19,7 +20,7 @@ loader = importlib.machinery.SourceFileLoader("package", f"{SOURCES}/tools/packa
 package = importlib.util.module_from_spec(importlib.util.spec_from_loader("package", loader))
 loader.exec_module(package)
 EPOCH = 1_700_000_000
-PROGRAMS = ("bin/rocm-perf", "lib/rocm-perf-lab/rocm-perf-replay", "share/rocm-perf-lab/setup")
+PROGRAMS = ("bin/rocm-perf", "lib/rocm-perf-lab/rocm-perf-replay")
 FILES = PROGRAMS + ("lib/librocm-perf.so.0.1.0", "include/rocm-perf/rocm-perf.h", "share/man/man1/rocm-perf.1",
                     "share/doc/rocm-perf-lab/LICENSES")
 LINKS = {"bin/rocm-perf-lab": "rocm-perf", "lib/librocm-perf.so": "librocm-perf.so.0",
@@ -74,6 +75,11 @@ def check_wheel(path):
     expect(b"\nTag: py3-none-manylinux_2_28_x86_64\n" in wheel.read(f"{folder}.dist-info/WHEEL"), "wheel: tag")
     metadata = wheel.read(f"{folder}.dist-info/METADATA").decode()
     expect("\nName: rocm-perf-lab\nVersion: 9.9\n" in metadata and "Requires-Dist" not in metadata, "wheel: METADATA")
+    # A package index refuses these fields in an older form, and License beside License-Expression.
+    expect("Metadata-Version: 2.4\n" in metadata and "\nLicense: " not in metadata and "\nLicense-Expression: MIT AND " in metadata,
+           "wheel: licenses")
+    for name in re.findall(r"^License-File: (.*)$", metadata, re.M):
+        expect(f"{folder}.dist-info/licenses/{name}" in names, f"wheel: no {name}")
     expect(not [n for n in names if n.endswith(".py")], "wheel: Python")
 
 

@@ -81,16 +81,17 @@ static void what_gpg_signed(void **state)
 }
 
 /** Says where a change makes no difference: blanks at the ends of lines, and what is not looked at:
- * the digest's name in front, the armor's checksum and end. */
+ * the digest's name in front, the armor's padding, checksum and end, and the part of the signature
+ * that is not signed, which is the key's name and two bytes of the digest. */
 static bool may_change(size_t at, char to)
 {
     const char *text = strstr(message, "\n\n") + 2,
                *signature = strstr(message, "-----BEGIN PGP SIGNATURE");
     const char *checksum = strstr(signature, "\n=");
-    const char *here = message + at;
+    const char *key_name = strstr(signature, "kQAngwpKgq"), *here = message + at;
 
     return (here < text && here > message + 34) || here > checksum ||
-           (here >= signature && !(to & ~0x2f)) || strchr(" \t\r\n", *here) ||
+           (here >= key_name && here < key_name + 16) || strchr("= \t\r\n", *here) ||
            strchr(" \t\r\n", to);
 }
 
@@ -102,7 +103,7 @@ static void no_byte_may_differ(void **state)
 
     (void)state;
     read_key(&keys);
-    for (size_t i = 0; i < strlen(message); i += 5) {
+    for (size_t i = 0; i < strlen(message); i++) {
         struct rp_err err = RP_ERR_INIT;
 
         changed[i] = (char)(message[i] ^ 1);
@@ -116,8 +117,7 @@ static void no_byte_may_differ(void **state)
 
         assert_true(rp_openpgp_verify(message, i, &keys, NULL, &err) < 0);
     }
-    /* The four bytes of the signature's unhashed area name the key, and are not signed. */
-    assert_true(accepted <= 20);
+    assert_int_equal(accepted, 0);
     rp_vec_free(&keys);
 }
 
