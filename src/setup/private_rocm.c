@@ -26,10 +26,11 @@
 #include "setup/debian_archive.h"
 
 /* Raise it when the layout of the folder changes: it is then made anew. */
-#define FORMAT    "2"
-#define STAMP     ".rocm-perf-prefix"
-#define LIBRARIES "usr/lib/x86_64-linux-gnu"
-#define LOADER    "lib64/ld-linux-x86-64.so.2"
+#define FORMAT       "2"
+#define STAMP        ".rocm-perf-prefix"
+#define FETCHED_MARK ".rocm-perf-fetched"
+#define LIBRARIES    "usr/lib/x86_64-linux-gnu"
+#define LOADER       "lib64/ld-linux-x86-64.so.2"
 
 static const char *const packages[] = {
     "hipcc", "libamdhip64-dev", "libhsa-runtime-dev", "libamd-comgr-dev", "rocminfo", "patchelf",
@@ -40,7 +41,9 @@ static const char *const suites[] = {"experimental", "sid", NULL};
 /** All paths of one making, which are owned. */
 struct making {
     const struct rp_private_rocm_options *options;
-    char *final, *partial, *fetched;
+    char *final;
+    char *fetched; /**< what this command works in: it stays where it fails, and goes at the end */
+    char *partial; /**< in it: what is being unpacked */
 };
 
 static void making_free(struct making *m)
@@ -411,6 +414,7 @@ static int make(const struct making *m, struct rp_err *err)
 {
     const struct rp_private_rocm_options *o = m->options;
     rp_autofree char *mirror = choose_mirror(o);
+    rp_autofree char *mark = rp_path_join(m->fetched, FETCHED_MARK);
     const struct rp_debian_source source = {.mirror = mirror,
                                             .suites = suites,
                                             .keyring = o->keyring,
@@ -422,7 +426,7 @@ static int make(const struct making *m, struct rp_err *err)
     struct rp_debian_archive *archive = NULL;
     int rc;
 
-    if (rp_mkdirs(m->fetched, err) < 0)
+    if (rp_mkdirs(m->fetched, err) < 0 || rp_write_file(mark, "", 0, err) < 0)
         return rp_wrap(
             err,
             "cannot make a ROCm there (choose another folder with --prefix or ROCM_PERF_CACHE)");
@@ -469,25 +473,26 @@ static int real_path(const char *path, char **ret, struct rp_err *err)
     return 0;
 }
 
-/** Nobody's files but our own are removed. */
-static int check_folder(const char *final, struct rp_err *err)
+/** Nobody's files but our own are removed.
+ * @param mark the file that is in each of our folders */
+static int check_folder(const char *path, const char *mark, struct rp_err *err)
 {
     DIR *dir;
     const struct dirent *entry;
     bool empty = true;
 
-    if (!rp_path_exists(final) || has(final, STAMP))
+    if (!rp_path_exists(path) || has(path, mark))
         return 0;
-    dir = opendir(final);
+    dir = opendir(path);
     while (dir && (entry = readdir(dir)))
         empty = empty && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
     if (dir)
         closedir(dir);
     return dir && empty ? 0
                         : rp_fail(err, RP_USAGE,
-                                  "%s is there, and is no ROCm of rocm-perf: it is left alone; "
-                                  "name a new or empty folder",
-                                  final);
+                                  "%s is there, and is not of rocm-perf setup: it is left alone; "
+                                  "choose a new or empty folder with --prefix or ROCM_PERF_CACHE",
+                                  path);
 }
 
 static int lock(const struct making *m, int *ret, struct rp_err *err)
@@ -523,10 +528,10 @@ static int make_once(struct making *m, struct rp_err *err)
 {
     rp_autoclose int held = -1;
 
-    if (check_folder(m->final, err) < 0)
-        return -(int)err->code;
-    m->partial = rp_format("%s.partial", m->final);
     m->fetched = rp_format("%s.fetched", m->final);
+    m->partial = rp_path_join(m->fetched, "unpacked");
+    if (check_folder(m->final, STAMP, err) < 0 || check_folder(m->fetched, FETCHED_MARK, err) < 0)
+        return -(int)err->code;
     if (lock(m, &held, err) < 0)
         return -(int)err->code;
     return is_current(m->final) ? 0 : make(m, err);

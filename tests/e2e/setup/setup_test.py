@@ -153,9 +153,9 @@ def makes():
     patched = read(PATCHED).decode()
     for name in ("hipcc", "rocminfo", "patchelf"):
         check(f"{name} gets its loader", f"--set-interpreter {prefix}/lib64/ld-linux-x86-64.so.2 --force-rpath --set-rpath "
-              f"{prefix}/{LIBS} {prefix}.partial/usr/bin/{name}\n" in patched)
+              f"{prefix}/{LIBS} {prefix}.fetched/unpacked/usr/bin/{name}\n" in patched)
     check("no script is patched", "/script\n" not in patched and "patchelf.plain" not in patched)
-    check("LLVM's own path", f"--remove-rpath {prefix}.partial/{LIBS}/libLLVM.so.22\n" in patched)
+    check("LLVM's own path", f"--remove-rpath {prefix}.fetched/unpacked/{LIBS}/libLLVM.so.22\n" in patched)
     check("nothing else is left", sorted(os.listdir(new("made"))) == ["rocm", "rocm.lock"])
     mirror.log.clear()
     ran = setup(prefix, "--keyring", key.file)
@@ -257,6 +257,15 @@ def lacks():
     os.makedirs(new("mine/full"))
     ran = setup(new("mine"))
     check("a folder of somebody", ran.returncode == 2 and "it is left alone" in ran.stderr, ran)
+    publish(key)
+    os.makedirs(new("beside.fetched/full"))
+    ran = setup(new("beside"), "--keyring", key.file)
+    check("a folder of somebody beside it", ran.returncode == 2 and "beside.fetched is there, and is not of rocm-perf setup" in ran.stderr and
+          os.listdir(new("beside.fetched")) == ["full"], ran)
+    os.makedirs(new("near.partial/full"))
+    ran = setup(new("near"), "--keyring", key.file)
+    check("nor another one", ran.returncode == 0 and os.listdir(new("near.partial")) == ["full"] and
+          not os.path.exists(new("near.fetched")), ran)
     ran = setup(new("a:b"))
     check("a colon", ran.returncode == 2 and "without a colon" in ran.stderr, ran)
     mirror.log.clear()
@@ -335,6 +344,16 @@ def as_root_only():
         subprocess.run(["umount", small], check=True)
         check("a full disk", ran.returncode == 4 and "No space left on device" in ran.stderr, ran)
     publish(key)
+    # What cannot be put in the place of the old one leaves the old one.
+    old = new("old")
+    os.makedirs(old)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", old], stderr=subprocess.DEVNULL).returncode == 0:
+        with open(old + "/.rocm-perf-prefix", "w") as to:
+            to.write("format 1\n")
+        ran = setup(old, "--keyring", key.file)
+        left = os.listdir(old)
+        subprocess.run(["umount", old], check=True)
+        check("the old one stays", ran.returncode == 4 and "cannot write" in ran.stderr and left == [".rocm-perf-prefix"], ran)
     home = new("home")
     os.makedirs(home)
     os.chmod(SCRATCH, 0o755)
