@@ -154,7 +154,7 @@ static int find_source(struct command *c, struct rp_err *err)
     if (rc < 0)
         return rc;
     c->o.source = c->found.path;
-    rp_cli_note("--source %s, as %s says", c->found.path, c->found.from);
+    rp_cli_note("--source %s, according to %s", c->found.path, c->found.from);
     return 0;
 }
 

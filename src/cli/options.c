@@ -747,11 +747,53 @@ static size_t words_of_program(const struct table *t, char *const *words, size_t
     return count;
 }
 
+/** Says whether a word would be an option in front of PROGRAM: "--runs", "--runs=2", "-o". */
+static bool names_option(const struct table *t, const char *word)
+{
+    const bool is_long = strncmp(word, "--", 2) == 0;
+    const char *name = word + 2;
+    const size_t length = is_long ? strcspn(name, "=") : 0;
+
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return true;
+    for (size_t place = 1; place <= t->option_count; place++) {
+        const struct rp_row *row = t->options[place];
+        const char letter[] = {'-', row->letter, '\0'};
+
+        if (is_long ? strncmp(row->name, name, length) == 0 && !row->name[length]
+                    : row->letter && strcmp(word, letter) == 0)
+            return true;
+    }
+    return false;
+}
+
+/** Lists the words of a program that its command would read in front of it, up to a "--". */
+static void put_mistakable(const struct table *t, char *const *words, size_t count,
+                           struct rp_buf *to)
+{
+    for (size_t i = 1; i < count && strcmp(words[i], "--") != 0; i++)
+        if (names_option(t, words[i]))
+            rp_buf_printf(to, "%s%s", to->len ? " " : "", words[i]);
+}
+
+/** Tells whether the command reads some options behind PROGRAM, so that one may expect it of all.
+ */
+static bool has_behind(const struct table *t)
+{
+    for (size_t place = 1; place <= t->option_count; place++)
+        if (t->options[place]->flags & RP_OPTION_BEHIND)
+            return true;
+    return false;
+}
+
 bool rp_needs_separator(enum rp_command_id command, char *const *program, size_t count)
 {
     const struct table t = table_of(command);
+    rp_autobuf mistakable = {0};
 
-    return program[0][0] == '-' || words_of_program(&t, program, count) < count;
+    if (has_behind(&t))
+        put_mistakable(&t, program, count, &mistakable);
+    return program[0][0] == '-' || mistakable.len || words_of_program(&t, program, count) < count;
 }
 
 /** Says what was taken, because a program may have options of these names. */
@@ -769,6 +811,23 @@ static void note_behind(const struct rp_args *args, size_t kept)
                 program);
 }
 
+/** Says what the command would have read in front of PROGRAM. It may well be the program's own. */
+static void note_left(const struct line *l, const struct rp_args *args)
+{
+    rp_autobuf words = {0};
+    size_t count, quiet;
+
+    if (!has_behind(l->table) ||
+        (option_named(l, "quiet", strlen("quiet"), &quiet) && args->given >> quiet & 1))
+        return;
+    put_mistakable(l->table, args->operands, args->operand_count, &words);
+    if (words.len)
+        rp_cli_note("%s behind %s went to it: options of rocm-perf %s stand before %s; where it is "
+                    "meant to get them, write -- before it",
+                    rp_buf_text(&words), args->operands[0],
+                    rp_command_rows(args->command, &count)->name, args->operands[0]);
+}
+
 /** People write options of profile behind PROGRAM, too. Those which end the line are taken from the
  * program's arguments, unless "--" says that all of these are the program's. */
 static int take_behind(struct line *l, struct rp_args *args, struct rp_err *err)
@@ -777,9 +836,10 @@ static int take_behind(struct line *l, struct rp_args *args, struct rp_err *err)
     const size_t kept = words_of_program(l->table, args->operands, args->operand_count);
     int rc = 0;
 
-    if (kept == args->operand_count || (strict && *strict && strcmp(strict, "0") != 0))
+    if (strict && *strict && strcmp(strict, "0") != 0)
         return 0;
-    note_behind(args, kept);
+    if (kept < args->operand_count)
+        note_behind(args, kept);
     for (size_t at = kept, length; rc == 0 && at < args->operand_count; at += length) {
         const size_t place = option_behind(l->table, args->operands[at], &length);
 
@@ -787,6 +847,8 @@ static int take_behind(struct line *l, struct rp_args *args, struct rp_err *err)
     }
     args->operands[kept] = NULL;
     args->operand_count = kept;
+    if (rc == 0)
+        note_left(l, args);
     return rc;
 }
 

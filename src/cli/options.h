@@ -135,7 +135,7 @@ void rp_next_command(const struct rp_args *args, char *const *argv,
                      const struct rp_other_option *others, size_t count, struct rp_buf *text);
 
 /** Says whether "--" must stand before these words of a program, because the command would read
- * some of them as options of its own.
+ * some of them as options of its own, or remark that it does not.
  * @param program its name and arguments */
 bool rp_needs_separator(enum rp_command_id command, char *const *program, size_t count);
 

@@ -331,9 +331,9 @@ static int several(const struct search *s, const char *from, struct rp_err *err)
         rp_buf_printf(&list, "%s%s", i ? ", " : "", s->found.list[i]);
     return rp_fail(
         err, RP_USAGE,
-        "--source is missing, and %zu files have kernels of %s, as %s says: %s: name one "
+        "--source is missing, and according to %s %zu files have kernels of %s: %s: name one "
         "with --source, or a kernel of one with --kernel",
-        s->found.count, s->program, from, rp_buf_text(&list));
+        from, s->found.count, s->program, rp_buf_text(&list));
 }
 
 static int look(struct search *s, char **ret_from, struct rp_err *err)

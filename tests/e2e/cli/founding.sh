@@ -97,14 +97,14 @@ cp "$SOURCE/examples/check.h" home/src
 cd home/src
 for name in rocm-perf rocm-perf-lab; do
     expect 1 $name optimize ./your_app --dry-run --max-iters 1 --max-rounds 1
-    says err "--source $PWD/your_app.cu, as the symbols of $PWD/your_app says"
+    says err "--source $PWD/your_app.cu, according to the symbols of $PWD/your_app"
     says out 'unroll the loop'
     rm -rf optimize_result
 done
 cd ../../elsewhere
 mv ../home/src/lines ../home/src/your_app .
 expect 1 rocm-perf optimize ./lines --dry-run --max-iters 1 --max-rounds 1
-says err "--source $SCRATCH/home/src/your_app.cu, as the line tables of $PWD/lines says"
+says err "--source $SCRATCH/home/src/your_app.cu, according to the line tables of $PWD/lines"
 says err 'hipcc -g -O3'
 says out 'unroll the loop'
 expect 2 rocm-perf optimize ./your_app
@@ -114,12 +114,12 @@ done
 echo '[{"directory": "../home/src", "file": "your_app.cu", "command": "hipcc -x hip -O3 -c your_app.cu"}]' |
     sed "s,\.\./home,$SCRATCH/home," >compile_commands.json
 expect 1 rocm-perf optimize ./your_app --flags '-x hip -O3' -o by_commands --dry-run --max-iters 1 --max-rounds 1
-says err "--source $SCRATCH/home/src/your_app.cu, as $PWD/compile_commands.json says"
+says err "--source $SCRATCH/home/src/your_app.cu, according to $PWD/compile_commands.json"
 sed 's/gather/scatter/g' ../home/src/your_app.cu >../home/src/other.cu
 cat ../home/src/your_app.cu >>../home/src/other.cu
 sed -i "s,^\[\(.*\)\]$,[\1\, {\"directory\": \"$SCRATCH/home/src\"\, \"file\": \"other.cu\"\, \"command\": \"true\"}]," compile_commands.json
 expect 2 rocm-perf optimize ./your_app -o several
-says err "2 files have kernels of $PWD/your_app, as $PWD/compile_commands.json says"
+says err "according to $PWD/compile_commands.json 2 files have kernels of $PWD/your_app: "
 cd ..
 
 # autotune as the manual and the skill write it: each configuration by arguments, the kernel's time by the tracer.

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "unit/cmocka_all.h"
 
@@ -293,17 +296,82 @@ static void options_may_end_the_line(void **state)
     unsetenv("ROCM_PERF_STRICT_ARGS");
 }
 
+/** Reads a line and returns what it says on stderr. */
+static char *remarks_of(const char *words)
+{
+    rp_autoclose int file = memfd_create("stderr", 0), before = dup(STDERR_FILENO);
+    struct rp_profile_cli profile;
+    struct test_line test_line;
+    char text[4096];
+    ssize_t length;
+    int code;
+
+    dup2(file, STDERR_FILENO);
+    const bool taken = parse(RP_COMMAND_profile, words, &test_line, &profile, &code);
+    dup2(before, STDERR_FILENO);
+    if (!taken)
+        fail_msg("%s is refused", words);
+    rp_args_free(&profile);
+    length = pread(file, text, sizeof text - 1, 0);
+    assert_true(length >= 0);
+    text[length] = '\0';
+    return rp_strdup(text);
+}
+
+/** Options that are the program's because of their place are named in one line. */
+static void options_behind_are_remarked(void **state)
+{
+    static const struct {
+        const char *words, *named; /**< NULL: nothing is said */
+    } lines[] = {
+        {"profile|p|--duration|2", "--duration"},
+        {"profile|p|x|-o|d|--runs=0|-v", "-o --runs=0 -v"},
+        {"profile|p|--help", "--help"},
+        {"profile|p|-h", "-h"},
+        {"profile|p|--json=1", "--json=1"},
+        {"profile|p|--quiet|-v", "--quiet -v"},
+        {"profile|p|--memory-bandwidth-gbps=100", "--memory-bandwidth-gbps=100"},
+        {"profile|p|--memory-bandwidth-gbps", "--memory-bandwidth-gbps"},
+        {"profile|p|--debug|y", "--debug"},
+        {"profile|p|--|--runs|2", NULL},
+        {"profile|--|p|--runs|2", NULL},
+        {"profile|-o|d|--|p|-v", NULL},
+        {"profile|--quiet|p|--runs|2", NULL},
+        {"profile|p|--runs|2|--quiet", NULL},
+        {"profile|p|-|x|--run|-verbose|runs|--runsx|-=|--=", NULL},
+    };
+
+    const char *const remark = " behind p went to it: ";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        rp_autofree char *said = remarks_of(lines[i].words), *expected = NULL;
+
+        if (asprintf(&expected, "rocm-perf: %s%s", lines[i].named ? lines[i].named : "", remark) <
+            0)
+            abort();
+        const char *found = strstr(said, remark), *more = found ? found + strlen(remark) : "";
+        if (lines[i].named ? !strstr(said, expected) || strstr(more, remark) : found != NULL)
+            fail_msg("%s: %s", lines[i].words, said);
+    }
+    setenv("ROCM_PERF_STRICT_ARGS", "1", 1);
+    rp_autofree char *strict = remarks_of("profile|p|--runs|2");
+    assert_string_equal(strict, "");
+    unsetenv("ROCM_PERF_STRICT_ARGS");
+}
+
 /** A command line to paste has "--" where words of the program would be read as options. */
 static void separators_are_there_where_needed(void **state)
 {
     char program[] = "p", dash[] = "-p", word[] = "x", json[] = "--json";
     char *with[] = {program, word, json, NULL}, *before[] = {program, json, word, NULL};
-    char *named[] = {dash, NULL};
+    char *named[] = {dash, NULL}, *plain[] = {program, word, NULL};
 
     (void)state;
     assert_true(rp_needs_separator(RP_COMMAND_profile, with, 3));
     assert_true(rp_needs_separator(RP_COMMAND_profile, named, 1));
-    assert_false(rp_needs_separator(RP_COMMAND_profile, before, 3));
+    assert_true(rp_needs_separator(RP_COMMAND_profile, before, 3)); /* It would remark on it. */
+    assert_false(rp_needs_separator(RP_COMMAND_profile, plain, 2));
     assert_false(rp_needs_separator(RP_COMMAND_run, with, 3));
 }
 
@@ -365,6 +433,7 @@ int main(void)
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(version_ends_the_line),
         cmocka_unit_test(options_may_end_the_line),
+        cmocka_unit_test(options_behind_are_remarked),
         cmocka_unit_test(separators_are_there_where_needed),
         cmocka_unit_test(help_has_no_gaps),
         cmocka_unit_test(typing_errors_are_understood),
