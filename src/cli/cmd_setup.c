@@ -56,9 +56,7 @@ static int make(const struct rp_setup_cli *args, const char *folder, bool by_its
                                                     .mirror = args->mirror,
                                                     .keyring = args->keyring,
                                                     .unverified = args->unverified,
-                                                    .say = tell_line,
-                                                    .show = show_line,
-                                                    .context = &telling};
+                                                    .listener = {tell_line, show_line, &telling}};
     rp_autofree char *version = NULL, *root = NULL, *next = NULL;
     struct rp_err err = RP_ERR_INIT;
     int rc;

@@ -176,7 +176,7 @@ static int stream_open(int file, off_t at, off_t bytes, const char *suffix, stru
     close(pipes[0]);
     close(pipes[1]);
     close(pipes[3]);
-    ret->from = fdopen(pipes[2], "r");
+    ret->from = rp_not_null(fdopen(pipes[2], "r"));
     return 0;
 }
 
@@ -186,7 +186,7 @@ static int stream_close(struct stream *stream, const char *what, const char *suf
 {
     int status = 0, fed = 0;
 
-    fclose(rp_not_null(stream->from));
+    fclose(stream->from);
     if (stream->decompressor > 0)
         waitpid(stream->decompressor, &status, 0);
     if (stream->feeder > 0)
@@ -519,7 +519,7 @@ int rp_deb_unpack(const char *deb, const char *folder, struct rp_err *err)
         return -RP_BAD_INPUT;
     if (stream_open(file, at, bytes, suffix_of(name), &stream, err) < 0)
         return -RP_ENVIRONMENT;
-    u.from = rp_not_null(stream.from);
+    u.from = stream.from;
     do
         rc = unpack_next(&u);
     while (rc > 0);

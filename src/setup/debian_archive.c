@@ -131,10 +131,12 @@ struct rp_debian_archive {
     } all;
 };
 
-static void report_line(const struct rp_debian_source *source, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+void rp_setup_show_nothing(const struct rp_setup_listener *to)
+{
+    to->show(to->context, NULL);
+}
 
-static void report_line(const struct rp_debian_source *source, const char *fmt, ...)
+void rp_setup_say(const struct rp_setup_listener *to, const char *fmt, ...)
 {
     rp_autobuf line = {0};
     va_list ap;
@@ -142,8 +144,19 @@ static void report_line(const struct rp_debian_source *source, const char *fmt, 
     va_start(ap, fmt);
     rp_buf_vprintf(&line, fmt, ap);
     va_end(ap);
-    source->show(source->context, NULL);
-    source->say(source->context, rp_buf_text(&line));
+    rp_setup_show_nothing(to);
+    to->say(to->context, rp_buf_text(&line));
+}
+
+void rp_setup_show(const struct rp_setup_listener *to, const char *fmt, ...)
+{
+    rp_autobuf line = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&line, fmt, ap);
+    va_end(ap);
+    to->show(to->context, rp_buf_text(&line));
 }
 
 /** Finds a field of a stanza: of a package, or of an InRelease.
@@ -206,18 +219,27 @@ static void add_index(struct rp_debian_archive *archive, char *text)
     }
 }
 
-/** Says of an index that is older than it says itself: a mirror that is a copy of some day has such
- * ones. */
-static void check_age(const struct rp_debian_source *source, const char *suite, const char *release)
+/** Refuses an index that is past its date: whoever is between here and the mirror could hand out
+ * old programs for ever. A mirror that is a copy of some day has such ones, too. */
+static int check_age(const struct rp_debian_source *source, const char *suite, const char *release,
+                     struct rp_err *err)
 {
     rp_autofree char *until = field_copy(release, "Valid-Until");
+    rp_autofree char *mirror = rp_url_shown(source->mirror);
     struct tm tm = {0};
 
     if (!until || !strptime(until, "%a, %d %b %Y %H:%M:%S", &tm) || timegm(&tm) >= time(NULL))
-        return;
-    report_line(source,
-                "note: the index of Debian %s in %s was valid until %s; using it all the same",
-                suite, source->mirror, until);
+        return 0;
+    if (!source->any_age)
+        return rp_fail_with_remedy(err, RP_BAD_INPUT,
+                                   "the index of Debian %s in %s was valid until %s: the mirror is "
+                                   "old, or this machine's clock is wrong; choose another mirror, "
+                                   "or use it as it is with rocm-perf setup --unverified",
+                                   suite, mirror, until);
+    rp_setup_say(&source->listener,
+                 "note: the index of Debian %s in %s was valid until %s; using it all the same",
+                 suite, mirror, until);
+    return 0;
 }
 
 /** Refuses the index of another suite, however well it is signed. */
@@ -240,8 +262,8 @@ static int verify(const struct rp_debian_archive *archive, const char *url, cons
     const int signer = rp_openpgp_verify(message, bytes, &archive->keys, ret_text, &why);
 
     if (signer >= 0) {
-        report_line(source, "the index of Debian %s is signed by %s", suite,
-                    archive->keys.items[signer].name);
+        rp_setup_say(&source->listener, "the index of Debian %s is signed by %s", suite,
+                     archive->keys.items[signer].name);
         return 0;
     }
     if (!source->unverified)
@@ -250,24 +272,28 @@ static int verify(const struct rp_debian_archive *archive, const char *url, cons
                                    "keys with --keyring",
                                    url, source->keyring ? "a key of the keyring" : "Debian",
                                    why.text);
-    report_line(source, "NOT VERIFIED: %s: %s; it is used as it is, because of --unverified", url,
-                why.text);
+    rp_setup_say(&source->listener,
+                 "NOT VERIFIED: %s: %s; it is used as it is, because of --unverified", url,
+                 why.text);
     if (!ret_text->len)
         rp_buf_add(ret_text, message, bytes);
     return 0;
 }
 
-/** Finds the SHA-256 of a file that an InRelease lists. */
-static bool listed_sum(const char *release, const char *name, char ret[65])
+/** Finds the SHA-256 and the size of a file that an InRelease lists. */
+static bool listed_sum(const char *release, const char *name, char ret[65], uint64_t *ret_bytes)
 {
     const char *list = strstr(release, "\nSHA256:");
 
     for (const char *line = list ? strchr(list + 1, '\n') : NULL; line && line[1] == ' ';
          line = strchr(line + 1, '\n')) {
         char sum[65], file[256];
+        uint64_t bytes;
 
-        if (sscanf(line, " %64[0-9a-f] %*u %255s", sum, file) == 2 && strcmp(file, name) == 0) {
+        if (sscanf(line, " %64[0-9a-f] %" SCNu64 " %255s", sum, &bytes, file) == 3 &&
+            strcmp(file, name) == 0) {
             memcpy(ret, sum, 65);
+            *ret_bytes = bytes;
             return true;
         }
     }
@@ -285,19 +311,20 @@ static bool has_sum(const char *path, const char *sum)
 
 /** Fetches a file by its sum, under which mirrors have it while they change; not all of them do. */
 static int fetch_index(const struct rp_debian_archive *archive, const char *suite, const char *sum,
-                       const char *path, struct rp_err *err)
+                       uint64_t bytes, const char *path, struct rp_err *err)
 {
     const char *mirror = archive->source->mirror;
     rp_autofree char *by_name = rp_format("%s/dists/%s/" INDEX, mirror, suite);
+    rp_autofree char *shown = rp_url_shown(by_name);
     rp_autofree char *by_sum =
         rp_format("%s/dists/%s/main/binary-amd64/by-hash/SHA256/%s", mirror, suite, sum);
     struct rp_err ignored = RP_ERR_INIT;
-    int rc = rp_download(&archive->downloader, by_sum, path, &ignored);
+    int rc = rp_download(&archive->downloader, by_sum, path, bytes, &ignored);
 
     if (rc == -RP_INTERRUPTED)
         return rp_proc_interrupted(err);
     if ((rc < 0 || !has_sum(path, sum)) &&
-        rp_download(&archive->downloader, by_name, path, err) < 0)
+        rp_download(&archive->downloader, by_name, path, bytes, err) < 0)
         return -(int)err->code;
     if (has_sum(path, sum))
         return 0;
@@ -306,32 +333,35 @@ static int fetch_index(const struct rp_debian_archive *archive, const char *suit
         err, RP_BAD_INPUT,
         "%s is not what its signed index says; the mirror is just being "
         "changed, or somebody changed it: run it again later, or choose another mirror",
-        by_name);
+        shown);
 }
 
 static int open_suite(struct rp_debian_archive *archive, const char *suite, struct rp_err *err)
 {
     const struct rp_debian_source *source = archive->source;
     rp_autofree char *url = rp_format("%s/dists/%s/InRelease", source->mirror, suite);
+    rp_autofree char *shown = rp_url_shown(url);
     rp_autofree char *path = rp_format("%s/%s.InRelease", source->folder, suite);
     rp_autofree char *index = rp_format("%s/%s.Packages.xz", source->folder, suite);
     rp_autofree void *message = NULL;
     rp_autobuf release = {0}, text = {0};
     size_t bytes;
+    uint64_t index_bytes;
     char sum[65];
 
-    source->show(source->context, "reading the package lists of Debian");
-    if (rp_download(&archive->downloader, url, path, err) < 0 ||
+    rp_setup_show(&source->listener, "reading the package lists of Debian");
+    if (rp_download(&archive->downloader, url, path, MOST_RELEASE_BYTES, err) < 0 ||
         rp_read_file(path, MOST_RELEASE_BYTES, RP_ENVIRONMENT, &message, &bytes, err) < 0)
         return -(int)err->code;
-    if (verify(archive, url, suite, message, bytes, &release, err) < 0 ||
-        check_suite(url, suite, rp_buf_text(&release), err) < 0)
+    if (verify(archive, shown, suite, message, bytes, &release, err) < 0 ||
+        check_suite(shown, suite, rp_buf_text(&release), err) < 0 ||
+        check_age(source, suite, rp_buf_text(&release), err) < 0)
         return -RP_BAD_INPUT;
-    check_age(source, suite, rp_buf_text(&release));
-    if (!listed_sum(rp_buf_text(&release), INDEX, sum))
-        return rp_fail(err, RP_BAD_INPUT, "%s does not list " INDEX "; choose another mirror", url);
-    source->show(source->context, "reading the package lists of Debian");
-    if (!has_sum(index, sum) && fetch_index(archive, suite, sum, index, err) < 0)
+    if (!listed_sum(rp_buf_text(&release), INDEX, sum, &index_bytes))
+        return rp_fail(err, RP_BAD_INPUT, "%s does not list " INDEX "; choose another mirror",
+                       shown);
+    rp_setup_show(&source->listener, "reading the package lists of Debian");
+    if (!has_sum(index, sum) && fetch_index(archive, suite, sum, index_bytes, index, err) < 0)
         return -(int)err->code;
     if (rp_decompress_file(index, MOST_INDEX_BYTES, &text, err) < 0)
         return -(int)err->code;
@@ -364,7 +394,7 @@ int rp_debian_archive_open(const struct rp_debian_source *source, struct rp_debi
         rc = rp_downloader_find(&archive->downloader, err);
     for (const char *const *suite = source->suites; rc == 0 && *suite; suite++)
         rc = open_suite(archive, *suite, err);
-    source->show(source->context, NULL);
+    rp_setup_show_nothing(&source->listener);
     if (rc < 0) {
         rp_debian_archive_free(archive);
         return rc;
@@ -712,12 +742,13 @@ static int fetch_deb(const struct rp_debian_archive *archive, const struct rp_de
                      struct rp_err *err)
 {
     rp_autofree char *url = rp_format("%s/%s", archive->source->mirror, deb->url_path);
+    rp_autofree char *shown = rp_url_shown(url);
     rp_autofree char *partial = rp_format("%s.partial", deb->file);
 
     if (size_of(deb->file) == deb->bytes && has_sum(deb->file, deb->sha256))
         return 0;
     unlink(deb->file);
-    if (rp_download(&archive->downloader, url, partial, err) < 0)
+    if (rp_download(&archive->downloader, url, partial, deb->bytes, err) < 0)
         return -(int)err->code;
     if (size_of(partial) != deb->bytes || !has_sum(partial, deb->sha256)) {
         unlink(partial);
@@ -725,7 +756,7 @@ static int fetch_deb(const struct rp_debian_archive *archive, const struct rp_de
             err, RP_BAD_INPUT,
             "%s is not what the index says (its SHA-256 differs): it is refused; "
             "choose another mirror",
-            url);
+            shown);
     }
     return rename(partial, deb->file) == 0
                ? 0
@@ -782,7 +813,7 @@ static void show_fetched(const struct rp_debian_source *source, const struct rp_
     rp_buf_printf(&text, "fetched %" PRIu64 " of %" PRIu64 " MB", bytes / 1000000, total / 1000000);
     if (rate > 0 && total > bytes)
         rp_buf_printf(&text, ", %.0f s left", (double)(total - bytes) / rate + 1);
-    source->show(source->context, rp_buf_text(&text));
+    rp_setup_show(&source->listener, "%s", rp_buf_text(&text));
 }
 
 static int wait_for_fetchers(const struct rp_debian_archive *archive, const struct rp_debs *debs,
@@ -808,7 +839,7 @@ static int wait_for_fetchers(const struct rp_debian_archive *archive, const stru
         }
         failed = failed || children[i] < 0 || status != 0;
     }
-    archive->source->show(archive->source->context, NULL);
+    rp_setup_show_nothing(&archive->source->listener);
     if (rp_proc_interrupted(err) < 0)
         return -RP_INTERRUPTED;
     if (atomic_load(&shared->failed)) {
@@ -825,6 +856,7 @@ int rp_debian_archive_fetch(const struct rp_debian_archive *archive, const struc
 {
     struct fetching *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const pid_t parent = getpid();
     pid_t children[FETCHERS];
     int rc;
 
@@ -834,6 +866,8 @@ int rp_debian_archive_fetch(const struct rp_debian_archive *archive, const struc
         children[i] = fork();
         if (children[i] == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent) /* It was killed before that. */
+                _exit(1);
             _exit(fetch_some(archive, debs, shared));
         }
     }

@@ -14,6 +14,20 @@
 
 struct rp_err;
 
+/** Who is told. */
+struct rp_setup_listener {
+    /** Says a line to the user, and shows how far it is; NULL takes that away. */
+    void (*say)(void *context, const char *line);
+    void (*show)(void *context, const char *text);
+    void *context;
+};
+
+void rp_setup_say(const struct rp_setup_listener *to, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void rp_setup_show(const struct rp_setup_listener *to, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void rp_setup_show_nothing(const struct rp_setup_listener *to);
+
 /** Where packages come from, and whom to believe. All strings are borrowed. */
 struct rp_debian_source {
     const char *mirror; /**< "http://deb.debian.org/debian" */
@@ -21,11 +35,9 @@ struct rp_debian_source {
         *suites; /**< terminated by NULL; of a package that is in several, the first is taken */
     const char *keyring; /**< NULL: Debian's keys */
     bool unverified;     /**< indices are taken also when nobody known has signed them */
+    bool any_age;        /**< indices are taken also when they are past their date */
     const char *folder;  /**< what is fetched stays here */
-    /** Says a line to the user, and shows how far it is; NULL takes that away. */
-    void (*say)(void *context, const char *line);
-    void (*show)(void *context, const char *text);
-    void *context;
+    struct rp_setup_listener listener;
 };
 
 struct rp_debian_archive;

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -21,9 +24,9 @@ static const struct {
 } programs[] = {
     {"curl",
      "curl",
-     {"-fsSL", "--retry", "2", "--connect-timeout", "20", "--speed-limit", "100", "--speed-time",
-      "60", "-o", "FILE", "--", "URL"}},
-    {"wget", "wget", {"-q", "-T", "60", "-O", "FILE", "URL"}},
+     {"-fsSL", "--no-include", "--retry", "2", "--connect-timeout", "20", "--speed-limit", "100",
+      "--speed-time", "60", "-o", "FILE", "--", "URL"}},
+    {"wget", "wget", {"-q", "-T", "60", "-O", "FILE", "--", "URL"}},
     {"python3",
      "python3",
      {"-c",
@@ -87,9 +90,30 @@ static char *last_line(int fd)
     return rp_strdup(last);
 }
 
-int rp_download(const struct rp_downloader *with, const char *url, const char *path,
-                struct rp_err *err)
+char *rp_url_shown(const char *url)
 {
+    const char *scheme = strstr(url, "://");
+    const char *host = scheme ? scheme + 3 : url, *at = host;
+
+    for (const char *next = host; next < host + strcspn(host, "/?#"); next++)
+        if (*next == '@')
+            at = next + 1;
+    return rp_format("%.*s%s", (int)(host - url), url, at);
+}
+
+static bool is_longer(const char *path, uint64_t most_bytes)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && (uint64_t)st.st_size > most_bytes;
+}
+
+int rp_download(const struct rp_downloader *with, const char *url, const char *path,
+                uint64_t most_bytes, struct rp_err *err)
+{
+    /* What the program says is in a file, too. */
+    const struct rp_proc_limits limits = {.file_bytes = most_bytes + (64 << 10)};
+    rp_autofree char *shown = rp_url_shown(url);
     const char *const *args = args_of(with->name);
     rp_autoclose const int said = rp_memfd("said", MFD_CLOEXEC);
     rp_autoclose const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -97,6 +121,7 @@ int rp_download(const struct rp_downloader *with, const char *url, const char *p
     const char *argv[18] = {with->path};
     struct rp_proc proc = {.path = with->path,
                            .env = changes,
+                           .limits = &limits,
                            .stdin_fd = nowhere,
                            .stdout_fd = said,
                            .stderr_fd = said};
@@ -113,8 +138,15 @@ int rp_download(const struct rp_downloader *with, const char *url, const char *p
         return err->code == RP_INTERRUPTED ? -RP_INTERRUPTED : -(int)(err->code = RP_ENVIRONMENT);
     if (!end.signaled && end.status == 0 && access(path, R_OK) == 0)
         return 0;
+    if (is_longer(path, most_bytes)) {
+        unlink(path);
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s is longer than the %" PRIu64 " bytes that it should have: it is "
+                       "refused; choose another mirror",
+                       shown, most_bytes);
+    }
     why = last_line(said);
     unlink(path);
-    return rp_fail(err, RP_ENVIRONMENT, "cannot fetch %s: %s", url,
+    return rp_fail(err, RP_ENVIRONMENT, "cannot fetch %s: %s", shown,
                    why && *why ? why : "the program that fetches failed and said nothing");
 }

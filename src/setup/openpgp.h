@@ -32,7 +32,9 @@ struct rp_rsa_keys {
 /** Adds the keys with which Debian signs its archive today. */
 void rp_openpgp_debian_keys(struct rp_rsa_keys *keys);
 
-/** Adds the RSA keys of a file, armored or not, as gpg --export writes it.
+/** Adds the RSA keys of a file, armored or not, as gpg --export writes it. All of them count: when
+ * a key ends, that it was revoked, or is for encryption only, is not read; nor when a signature
+ * ends.
  * @return 0; RP_BAD_INPUT: it cannot be read, or has no RSA key */
 int rp_openpgp_read_keys(const char *path, struct rp_rsa_keys *keys, struct rp_err *err);
 

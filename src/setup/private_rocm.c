@@ -24,6 +24,7 @@
 #include "base/process.h"
 #include "setup/deb.h"
 #include "setup/debian_archive.h"
+#include "setup/download.h"
 
 /* Raise it when the layout of the folder changes: it is then made anew. */
 #define FORMAT       "2"
@@ -53,35 +54,6 @@ static void making_free(struct making *m)
     free(m->fetched);
 }
 
-static void report_line(const struct making *m, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void report_line(const struct making *m, const char *fmt, ...)
-{
-    rp_autobuf line = {0};
-    va_list ap;
-
-    va_start(ap, fmt);
-    rp_buf_vprintf(&line, fmt, ap);
-    va_end(ap);
-    m->options->show(m->options->context, NULL);
-    m->options->say(m->options->context, rp_buf_text(&line));
-}
-
-static void show(const struct making *m, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void show(const struct making *m, const char *fmt, ...)
-{
-    rp_autobuf line = {0};
-    va_list ap;
-
-    va_start(ap, fmt);
-    rp_buf_vprintf(&line, fmt, ap);
-    va_end(ap);
-    m->options->show(m->options->context, rp_buf_text(&line));
-}
-
 static bool has(const char *root, const char *name)
 {
     rp_autofree char *path = rp_path_join(root, name);
@@ -103,29 +75,49 @@ static bool is_current(const char *root)
 
 /* --- where packages come from ------------------------------------------------------------- */
 
-/** Asks apt for the mirror of Debian that it uses here: it is near, and may be the only one that
- * can be reached. */
-static char *apt_mirror(void)
+/** Reads what a program of apt prints, where there is one.
+ * @return false: nothing */
+static bool apt_says(char *const *argv, char *ret, size_t room)
 {
     rp_autoclose const int out = rp_memfd("mirrors", MFD_CLOEXEC);
     rp_autoclose const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    rp_autofree char *apt = NULL;
-    char *argv[] = {(char *)"apt-get",     (char *)"indextargets",         (char *)"--format",
-                    (char *)"$(REPO_URI)", (char *)"Created-By: Packages", NULL};
+    rp_autofree char *program = NULL;
     struct rp_proc proc = {
         .argv = argv, .stdin_fd = nowhere, .stdout_fd = out, .stderr_fd = nowhere};
     struct rp_proc_end end;
     struct rp_err ignored = RP_ERR_INIT;
-    char text[4096];
     ssize_t bytes;
 
-    if (rp_find_program("apt-get", &apt, &ignored) < 0)
+    if (rp_find_program(argv[0], &program, &ignored) < 0)
+        return false;
+    proc.path = program;
+    if (rp_proc_run(&proc, &end, &ignored) < 0 || (bytes = pread(out, ret, room - 1, 0)) <= 0)
+        return false;
+    ret[bytes] = '\0';
+    return true;
+}
+
+/** Says whether apt is set to use indices that are past their date, as on a machine whose mirror is
+ * a copy of some day. */
+static bool apt_takes_any_age(void)
+{
+    char *argv[] = {(char *)"apt-config", (char *)"shell", (char *)"CHECKS",
+                    (char *)"Acquire::Check-Valid-Until/b", NULL};
+    char text[256];
+
+    return apt_says(argv, text, sizeof text) && strncmp(text, "CHECKS='false'", 14) == 0;
+}
+
+/** Asks apt for the mirror of Debian that it uses here: it is near, and may be the only one that
+ * can be reached. */
+static char *apt_mirror(void)
+{
+    char *argv[] = {(char *)"apt-get",     (char *)"indextargets",         (char *)"--format",
+                    (char *)"$(REPO_URI)", (char *)"Created-By: Packages", NULL};
+    char text[4096];
+
+    if (!apt_says(argv, text, sizeof text))
         return NULL;
-    proc.path = apt;
-    if (rp_proc_run(&proc, &end, &ignored) < 0 ||
-        (bytes = pread(out, text, sizeof text - 1, 0)) <= 0)
-        return NULL;
-    text[bytes] = '\0';
     for (char *save, *line = strtok_r(text, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save)) {
         const size_t length = strcspn(line, " ") - (line[strlen(line) - 1] == '/');
@@ -316,11 +308,12 @@ static int unpack(const struct making *m, const struct rp_debs *debs, struct rp_
     if (make_skeleton(m, err) < 0)
         return -(int)err->code;
     for (size_t i = 0; i < debs->count; i++) {
-        show(m, "unpacking package %zu of %zu, %s", i + 1, debs->count, debs->items[i].name);
+        rp_setup_show(&m->options->listener, "unpacking package %zu of %zu, %s", i + 1, debs->count,
+                      debs->items[i].name);
         if (rp_deb_unpack(debs->items[i].file, m->partial, err) < 0)
             return -(int)err->code;
     }
-    show(m, "giving the programs their loader");
+    rp_setup_show(&m->options->listener, "giving the programs their loader");
     return bind_programs(m, err);
 }
 
@@ -399,12 +392,13 @@ static int make_from(const struct making *m, const struct rp_debian_archive *arc
     if (rp_debian_archive_resolve(archive, packages, &debs, err) < 0 ||
         check_space(m, &debs, err) < 0)
         return -(int)err->code;
-    report_line(m, "fetching ROCm %.*s and what it needs: %zu packages, %" PRIu64 " MB",
-                (int)strcspn(version, "-+"), version, debs.count,
-                rp_debs_missing_bytes(&debs) / 1000000);
+    rp_setup_say(
+        &m->options->listener, "fetching ROCm %.*s and what it needs: %zu packages, %" PRIu64 " MB",
+        (int)strcspn(version, "-+"), version, debs.count, rp_debs_missing_bytes(&debs) / 1000000);
     if (rp_debian_archive_fetch(archive, &debs, err) < 0)
         return -(int)err->code;
-    report_line(m, "each package has the SHA-256 of its index; unpacking into %s", m->final);
+    rp_setup_say(&m->options->listener,
+                 "each package has the SHA-256 of its index; unpacking into %s", m->final);
     if (unpack(m, &debs, err) < 0 || stamp(m, &debs, version, err) < 0)
         return -(int)err->code;
     return put_in_place(m, err);
@@ -414,15 +408,15 @@ static int make(const struct making *m, struct rp_err *err)
 {
     const struct rp_private_rocm_options *o = m->options;
     rp_autofree char *mirror = choose_mirror(o);
+    rp_autofree char *shown = rp_url_shown(mirror);
     rp_autofree char *mark = rp_path_join(m->fetched, FETCHED_MARK);
     const struct rp_debian_source source = {.mirror = mirror,
                                             .suites = suites,
                                             .keyring = o->keyring,
                                             .unverified = o->unverified,
+                                            .any_age = o->unverified || apt_takes_any_age(),
                                             .folder = m->fetched,
-                                            .say = o->say,
-                                            .show = o->show,
-                                            .context = o->context};
+                                            .listener = o->listener};
     struct rp_debian_archive *archive = NULL;
     int rc;
 
@@ -430,11 +424,11 @@ static int make(const struct making *m, struct rp_err *err)
         return rp_wrap(
             err,
             "cannot make a ROCm there (choose another folder with --prefix or ROCM_PERF_CACHE)");
-    report_line(m, "ROCm comes from Debian's archive, %s", mirror);
+    rp_setup_say(&m->options->listener, "ROCm comes from Debian's archive, %s", shown);
     rc = rp_debian_archive_open(&source, &archive, err);
     if (rc == 0)
         rc = make_from(m, archive, err);
-    o->show(o->context, NULL);
+    rp_setup_show_nothing(&o->listener);
     rp_debian_archive_free(archive);
     if (rc < 0)
         rp_remove_tree(m->partial); /* What was fetched stays, and need not be fetched again. */
@@ -501,7 +495,7 @@ static int lock(const struct making *m, int *ret, struct rp_err *err)
 
     *ret = rp_lock_path(path, RP_LOCK_NO_LINK);
     if (*ret < 0 && errno == EWOULDBLOCK) {
-        report_line(m, "another setup is making %s; waiting for it", m->final);
+        rp_setup_say(&m->options->listener, "another setup is making %s; waiting for it", m->final);
         *ret = rp_lock_path(path, RP_LOCK_NO_LINK | RP_LOCK_WAIT);
     }
     if (*ret >= 0)

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "setup/debian_archive.h"
+
 struct rp_err;
 
 #define RP_DEBIAN_MIRROR "http://deb.debian.org/debian"
@@ -16,11 +18,9 @@ struct rp_private_rocm_options {
     const char *prefix;  /**< folder of the ROCm */
     const char *mirror;  /**< NULL: $ROCM_PERF_DEBIAN_MIRROR, else apt's, else RP_DEBIAN_MIRROR */
     const char *keyring; /**< NULL: Debian's keys */
-    bool unverified;     /**< indices are taken also when nobody known has signed them */
-    /** Says a line to the user, and shows how far it is; NULL takes that away. */
-    void (*say)(void *context, const char *line);
-    void (*show)(void *context, const char *text);
-    void *context;
+    bool unverified; /**< indices are taken also when nobody known has signed them, or past their
+                        date */
+    struct rp_setup_listener listener;
 };
 
 /** Does nothing where a whole one is already. A killed one leaves what it has fetched, and the next

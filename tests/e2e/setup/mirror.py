@@ -80,10 +80,10 @@ class Key:
 
 
 class Mirror:
-    """files: path -> bytes. log: paths that were asked for. delay_s: before each package."""
+    """files: path -> bytes. log: paths that were asked for. delay_s: before each package. reason: of what is not there."""
 
     def __init__(self):
-        self.files, self.log, self.delay_s = {}, [], 0
+        self.files, self.log, self.delay_s, self.reason = {}, [], 0, None
         mirror = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -93,7 +93,7 @@ class Mirror:
                 data = mirror.files.get(path)
                 if path.endswith(".deb"):
                     time.sleep(mirror.delay_s)
-                self.send_response(200 if data is not None else 404)
+                self.send_response(*(200,) if data is not None else (404, mirror.reason))
                 self.send_header("Content-Length", str(len(data or b"")))
                 self.end_headers()
                 try:

@@ -4,6 +4,7 @@
 usage: setup_test.py ROCM_PERF
 """
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -107,7 +108,17 @@ def command(prefix, *options):
 
 def setup(prefix, *options, env=None, user=None):
     return subprocess.run(command(prefix, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env=env, user=user, timeout=120)
+                          env=env or with_apt("true"), user=user, timeout=120)
+
+
+def with_apt(checks):
+    """An environment with an apt-config that says whether apt looks at the age of an index."""
+    folder = new(f"apt-{checks}")
+    os.makedirs(folder, exist_ok=True)
+    with open(folder + "/apt-config", "w") as to:
+        to.write(f"#!/bin/sh\necho \"$2='{checks}'\"\n")
+    os.chmod(folder + "/apt-config", 0o755)
+    return dict(os.environ, PATH=folder + ":" + os.environ["PATH"])
 
 
 def check(what, good, ran=None):
@@ -215,7 +226,14 @@ def lacks():
     prefix = new("lacks")
     publish(key, days=-20)
     ran = setup(prefix, "--keyring", key.file)
-    check("an old index is said", ran.returncode == 0 and "was valid until" in ran.stderr, ran)
+    refused("an old index", ran, 3, "choose another mirror, or use it as it is with rocm-perf setup --unverified", prefix)
+    check("as apt would not", "was valid until" in ran.stderr, ran)
+    ran = setup(prefix, "--keyring", key.file, env=with_apt("false"))
+    check("an old index, as apt does", ran.returncode == 0 and ran.stderr.count("was valid until") == 2 and
+          ran.stderr.count("is signed by a key") == 2, ran)
+    shutil.rmtree(prefix, ignore_errors=True)
+    ran = setup(prefix, "--keyring", key.file, "--unverified")
+    check("an old index on purpose", ran.returncode == 0 and "was valid until" in ran.stderr, ran)
     shutil.rmtree(prefix, ignore_errors=True)
     publish(key, lambda experimental, sid: sid.pop(1))
     refused("a need that nobody meets", setup(prefix, "--keyring", key.file), 4, "needs libc6", prefix)
@@ -292,7 +310,21 @@ def fetchers():
         mirror_of = mirror.files.pop("/debian/dists/sid/InRelease")
         ran = setup(new(f"not-by-{name}"), "--keyring", key.file, env={"PATH": new(f"bin-{name}"), "HOME": SCRATCH})
         check(f"{name} finds nothing", ran.returncode == 4 and "cannot fetch http" in ran.stderr, ran)
+        mirror.files["/debian/dists/sid/InRelease"] = mirror_of + bytes(40 << 20)
+        refused(f"{name} and a text without end", setup(new(f"not-by-{name}"), "--keyring", key.file, env={
+            "PATH": new(f"bin-{name}"), "HOME": SCRATCH}), 3, "sid/InRelease is longer than the 16777216 bytes", new(f"not-by-{name}"))
         mirror.files["/debian/dists/sid/InRelease"] = mirror_of
+    hipcc = "/debian/pool/main/hipcc_7.2.4+dfsg-1~exp1_amd64.deb"
+    mirror.files[hipcc] += bytes(1 << 20)
+    refused("a package that is longer", setup(new("longer"), "--keyring", key.file), 3, "bytes that it should have: it is refused", new("longer"))
+    mirror.files[hipcc] = mirror.files[hipcc][:-1 << 20]
+    with open(new(".curlrc"), "w") as to:
+        to.write("include\n")
+    ran = subprocess.run([PROGRAM, "setup", "--prefix", new("secret"), "--keyring", key.file, "--mirror",
+                          mirror.url.replace("//", "//me:password@")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         env=dict(os.environ, HOME=SCRATCH), timeout=120)
+    check("a password is not shown, and .curlrc adds nothing", ran.returncode == 0 and "word" not in ran.stderr and
+          f"archive, {mirror.url}\n" in ran.stderr, ran)
     os.makedirs(new("bin-none"))
     os.symlink(shutil.which("gzip"), new("bin-none/gzip"))
     if not os.path.exists("/usr/lib/apt/apt-helper"):
@@ -301,6 +333,20 @@ def fetchers():
     else:
         ran = setup(new("by-apt"), "--keyring", key.file, env={"PATH": new("bin-none"), "HOME": SCRATCH})
         check("by apt's own", ran.returncode == 0, ran)
+
+
+def first_setup():
+    """What ./setup compiles, where a server's words have control characters."""
+    sources = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+    with open(sources + "/setup", encoding="utf-8") as script:
+        line = re.search(r'"\$compiler" -O1 (.*?) >"\$LOG"', script.read(), re.S)[1]
+    subprocess.run(["bash", "-c", f"SCRATCH={SCRATCH}; ${{CC:-cc}} -O0 {line}"], cwd=sources, check=True)
+    mirror.files.clear()
+    mirror.reason = "\x1b]0;evil\x07"
+    ran = subprocess.run([new("setup-rocm"), new("first")], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env={
+        "PATH": new("bin-python3"), "ROCM_PERF_DEBIAN_MIRROR": mirror.url}, timeout=60)
+    mirror.reason = None
+    check("a server's words are escaped", ran.returncode == 4 and rb"404: \x1b]0;evil\x07" in ran.stderr and b"\x1b" not in ran.stderr, ran)
 
 
 def killed():
@@ -373,7 +419,7 @@ def as_root_only():
 
 
 try:
-    for part in (makes, refuses, lacks, fetchers, killed, as_root_only):
+    for part in (makes, refuses, lacks, fetchers, first_setup, killed, as_root_only):
         began = time.time()
         part()
         print(f"{part.__name__}: {time.time() - began:.1f} s")
