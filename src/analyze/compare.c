@@ -400,6 +400,7 @@ struct timed {
     const struct rp_versus_runs *before, *after;
     const struct rp_quantity *dispatches_before, *dispatches_after;
     bool software, counts, wall, incomplete, failed;
+    bool parts; /**< how much of a side was recorded is left to time, a hand or a signal */
 };
 
 /* The formula of counts timing alone tells no times apart. Without bounds it shows at most that
@@ -419,6 +420,12 @@ static void bound_modelled(const struct timed *of, double exactly, double margin
         t->reason = "bounds unknown: profile again, or use --timing detailed";
 }
 
+static bool same_dispatches(const struct timed *of)
+{
+    return of->dispatches_before->known && of->dispatches_after->known &&
+           of->dispatches_before->value == of->dispatches_after->value;
+}
+
 /* @return whether the verdict depends on the spread of the runs */
 static bool time_of(const struct timed *of, double margin, double *a, double *b,
                     struct rp_versus_time *t, struct rp_versus_shift *shift)
@@ -435,7 +442,14 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
     t->ratio = t->after_ms / t->before_ms;
     if (of->incomplete) { /* A dispatch that was lost took no time. */
         t->basis = RP_COMPARE_INCOMPLETE;
-        t->reason = "incomplete: dispatches of a side were lost, or a trace was not closed";
+        t->reason = "incomplete: dispatches of a side were lost, a trace was not closed, or a rank "
+                    "is missing";
+        return false;
+    }
+    if (of->parts && !same_dispatches(of)) { /* Whoever recorded longer is not slower. */
+        t->basis = RP_COMPARE_INCOMPLETE;
+        t->reason = "a side is a part of a run that time or a signal ended: compare whole runs, or "
+                    "parts by --roctx-range";
         return false;
     }
     if (of->failed) { /* A dispatch that never ran took none, either. */
@@ -528,6 +542,7 @@ static void time_kernels(struct rp_versus_found *c, const struct rp_versus_rule 
         struct timed timed = {.software = c->before->software,
                               .counts = is_of_counts(c->before),
                               .incomplete = c->before->incomplete || c->after->incomplete,
+                              .parts = c->before->part || c->after->part,
                               .failed = failed_differently(c)};
 
         k->time = (struct rp_versus_time){.verdict = RP_COMPARE_UNDECIDED,
@@ -562,6 +577,7 @@ static void time_whole(struct rp_versus_found *c, const struct rp_versus_rule *r
         .counts = is_of_counts(c->before),
         .wall = c->before->wall,
         .incomplete = c->before->incomplete || c->after->incomplete,
+        .parts = c->before->part || c->after->part,
         .failed = failed_differently(c),
     };
     struct rp_versus_shift shift;
@@ -582,6 +598,7 @@ static void time_span(struct rp_versus_found *c, const struct rp_versus_rule *ru
         .dispatches_after = &unknown,
         .software = c->before->software,
         .incomplete = c->before->incomplete || c->after->incomplete,
+        .parts = c->before->part || c->after->part,
         .failed = failed_differently(c),
     };
     const bool counts = is_of_counts(c->before) || is_of_counts(c->after) ||

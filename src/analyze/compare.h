@@ -84,8 +84,9 @@ struct rp_versus_side {
     size_t slot_count;
     char *command, *rocm_version, *tracer; /**< NULL: not known */
     char **command_words;                  /**< the same, up to a NULL; NULL: not known */
-    bool incomplete;                       /**< something was lost */
-    char *failed_launches;     /**< which of a run started no kernel, sorted; NULL: none */
+    bool part;             /**< what was recorded of its run is left to time, a hand or a signal */
+    bool incomplete;       /**< something was lost */
+    char *failed_launches; /**< which of a run started no kernel, sorted; NULL: none */
     uint64_t failed, launches; /**< how many, and of how many */
     char *walls; /**< wall clocks of modelled runs, which tell runs apart; NULL: not known */
     struct rp_versus_reported told;

@@ -479,6 +479,7 @@ int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_s
                 return rc;
         }
     side->incomplete |= run->incomplete;
+    side->part |= run->part;
     if (!side->failed_launches && run->failed_launches) {
         side->failed_launches = strdup(run->failed_launches);
         side->failed = run->failed;
@@ -604,6 +605,7 @@ int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin
         .timing_model = p->timing_model ? strdup(p->timing_model) : NULL,
         .timing_version = p->timing_version,
         .incomplete = !p->complete,
+        .part = p->part != NULL,
         .runs = {.ms = calloc(1, sizeof *side.runs.ms), .count = 1},
         .spans = {.ms = calloc(1, sizeof *side.spans.ms), .count = 1},
     };
@@ -949,6 +951,13 @@ static int read_walls(const json_t *provenance, struct rp_versus_side *side, str
     return side->walls ? 0 : rp_out_of_memory(err);
 }
 
+/* Results of versions before this key say by whom they were interrupted. */
+static bool is_part(const json_t *provenance)
+{
+    return json_is_string(json_object_get(provenance, "recorded_part")) ||
+           json_is_string(json_object_get(provenance, "interrupted"));
+}
+
 static int read_origin(const json_t *root, struct rp_versus_side *side, const char *path,
                        struct rp_err *err)
 {
@@ -968,6 +977,7 @@ static int read_origin(const json_t *root, struct rp_versus_side *side, const ch
     side->wall = strcmp(what, "wallclock") == 0;
     side->timing_version = (uint32_t)count_at(timing, "version");
     side->incomplete = json_is_false(complete);
+    side->part = is_part(provenance);
     side->metrics[RP_COMPARE_DISPATCHES] =
         side->wall ? (struct rp_quantity){0} : number_at(provenance, "dispatches");
     if (!model_at(timing, "model", &side->timing_model) ||

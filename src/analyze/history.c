@@ -884,7 +884,7 @@ int rp_history_result_of(const struct rp_versus_side *side, const struct rp_hist
     const char *program = labels->program ? labels->program : side->command ? side->command : "";
     struct rp_history_result r = {.software = side->software,
                                   .wall = side->wall,
-                                  .complete = !side->incomplete && !side->failed};
+                                  .complete = !side->incomplete && !side->failed && !side->part};
     int rc = 0;
 
     r.device = device_of(side, side->timing_model);

@@ -207,8 +207,10 @@ struct rp_profile {
     uint64_t clipped_ends;        /**< dispatches whose end cannot be: rp_clip_late_ends */
     struct rp_process_summary *processes; /**< by rank, then by machine and pid */
     size_t process_count;
-    bool own_clocks; /**< the processes' times do not compare: they ran on the software device */
-    bool complete;   /**< by what its traces say, nothing was lost */
+    bool own_clocks;  /**< the processes' times do not compare: they ran on the software device */
+    bool complete;    /**< by what its traces say, nothing was lost */
+    const char *part; /**< RP_STORE_PART_TAG of a trace; NULL: all of the run is recorded, or a
+                           part that the program chooses */
     struct rp_launches launches; /**< of the base run */
     const char *timing_model;    /**< of the software device: "counts", "detailed", "off"; NULL: the
                                       times are measured, or the traces do not say */

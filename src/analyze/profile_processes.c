@@ -138,6 +138,16 @@ static int by_process(const void *left, const void *right)
                                           : rp_profile_by_first(a, b);
 }
 
+static int add_recording(struct rp_profile *profile, const struct rp_store *store,
+                         struct rp_err *err)
+{
+    const char *part = rp_store_metadata(store, RP_STORE_PART_TAG);
+
+    if (part && !profile->part)
+        profile->part = keep(profile, part, err);
+    return part && !profile->part ? -(int)RP_ENVIRONMENT : 0;
+}
+
 /* Sorts the groups of a trace by process, and returns how many there are. */
 static size_t take_groups(struct rp_dispatch_group *groups, size_t count, uint32_t store)
 {
@@ -165,6 +175,8 @@ int rp_profile_processes(struct rp_profile *profile, struct rp_store *const *sto
         const size_t n = take_groups(groups + at, group_count - at, (uint32_t)i);
         int rc = add_store(profile, stores[i], groups + at, n, sums, err);
 
+        if (rc == 0)
+            rc = add_recording(profile, stores[i], err);
         if (rc < 0)
             return rc;
         at += n;

@@ -242,7 +242,9 @@ static int add_one(char *path, const struct history_request *request,
             path, (unsigned long long)side.failed, (unsigned long long)side.launches,
             side.failed_launches);
     else if (!result.complete)
-        rp_cli_note("history: %s is not complete: it is kept, and not checked", path);
+        rp_cli_note("history: %s is not complete, or a part of a run that time or a signal ended: "
+                    "it is kept, and not checked",
+                    path);
     return 0;
 }
 
@@ -366,7 +368,8 @@ static bool note_incomplete(const struct history_request *request, const struct 
         if (r->complete || !rp_history_result_matches(r, &request->filter) ||
             !is_newest_of_program(history, i))
             continue;
-        rp_cli_note("history: result %lld of %s is not complete, and not checked: measure it again",
+        rp_cli_note("history: result %lld of %s is not complete, or a part of a run, and not "
+                    "checked: measure a whole run",
                     (long long)r->id, r->program);
         found = true;
     }

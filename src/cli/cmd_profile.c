@@ -535,16 +535,29 @@ static void refuse_switches(const struct rp_profile_session *session)
                                 "rocprofv3: use --tracer builtin\n");
 }
 
+static int exit_status(const struct rp_run *run)
+{
+    return run->end.status + (run->end.signaled ? 128 : 0);
+}
+
+static const char *recorded_part(const struct rp_profile_cli *options, const struct rp_run *run)
+{
+    const struct rp_recording_window window = rp_profile_window(options);
+
+    return options->pid ? "hand" : rp_recorded_part(&window, &run->end);
+}
+
 /**
  * Runs the program options->runs times and computes the profile.
  * @return 0; RP_PROGRAM when a run failed (what it recorded is kept in DIR/failed) or none of its
  *         kernels ended, RP_BAD_INPUT when it launched no kernel, RP_INTERRUPTED, RP_USAGE,
  * RP_ENVIRONMENT
  */
-static int profile_session_run(const struct rp_profile_cli *options, const char *run_id,
-                               struct rp_profile_session *ret, struct rp_err *err)
+static int profile_session_run(const struct rp_profile_cli *options,
+                               const struct rp_profile_job *job, struct rp_profile_session *ret,
+                               struct rp_err *err)
 {
-    struct rp_profile_session session = {.run_id = run_id};
+    struct rp_profile_session session = {.run_id = job->id, .ranks = (uint32_t)job->size};
     int rc;
 
     /* Signals are caught until the end, because the folder must be left clean. */
@@ -571,7 +584,10 @@ static int profile_session_run(const struct rp_profile_cli *options, const char 
     if (rc == 0 && session.tracer && session.tracer->version)
         session.tracer_version = session.tracer->version(&session.env);
     if (rc < 0) {
+        const int status = session.run_count ? exit_status(&session.runs[0]) : 0;
+
         rp_profile_session_free(&session);
+        *ret = (struct rp_profile_session){.failed_status = status};
         return rc;
     }
     *ret = session;
@@ -667,7 +683,8 @@ static void fill_report(const struct rp_profile_cli *options,
                 .unrecorded = session->unrecorded,
                 .window_over = base->window_over,
                 .counter_passes = session->counter_passes,
-                .exit_status = base->end.status + (base->end.signaled ? 128 : 0),
+                .exit_status = exit_status(base),
+                .recorded_part = recorded_part(options, base),
                 .interrupted =
                     base->end.interrupted ? rp_signal_abbreviation(base->end.interrupted) : NULL,
                 .wall_ms = session->wall_ms,
@@ -901,18 +918,22 @@ int rp_cmd_profile(int argc, char **argv)
         options.runs = 1; /* MPI starts a rank once. */
     if (is_rank)
         options.output = job.output;
-    if (profile_session_run(&options, job.id, &session, &err) < 0) {
+    if (profile_session_run(&options, &job, &session, &err) < 0) {
         if (is_rank)
-            rp_profile_job_end(&options, &job, NULL, &err);
+            rp_profile_job_end(&options, &job, NULL, session.failed_status);
         return rp_cli_error(&err);
     }
     fill_report(&options, &session, &report);
     paths = rp_alloc_zero(session.store_count + 1, sizeof *paths);
     note_traces(&session, paths, &report);
     if (rp_report_profile_json(&report, &json, &err) < 0 ||
-        profile_session_commit(&session, rp_buf_text(&json), &err) < 0)
+        profile_session_commit(&session, rp_buf_text(&json), &err) < 0) {
+        if (is_rank)
+            rp_profile_job_end(&options, &job, NULL, report.provenance.exit_status);
         return rp_cli_error(&err);
-    code = is_rank ? rp_profile_job_end(&options, &job, session.out_of_order ? NULL : &report, &err)
+    }
+    code = is_rank ? rp_profile_job_end(&options, &job, session.out_of_order ? NULL : &report,
+                                        report.provenance.exit_status)
                    : print_result(&options, &session, &report, rp_buf_text(&json), &err);
     return code == 0 && session.out_of_order ? interrupted_code(&options, &session, &err) : code;
 }

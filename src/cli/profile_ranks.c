@@ -101,18 +101,31 @@ void rp_profile_job_free(struct rp_profile_job *job)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static size_t count_ended(const char *folder)
-{
-    rp_autofree char *pattern = rp_path_pattern(folder, "rank-*");
-    glob_t found = {0};
-    size_t count = glob(pattern, GLOB_NOSORT, NULL, &found) == 0 ? found.gl_pathc : 0;
+/* What each rank has left, below the folder of the job, when it ended. */
+enum mark { MARK_NONE, MARK_GOOD, MARK_FAILED };
 
-    globfree(&found);
-    return count;
+static enum mark mark_of(const char *folder, int rank)
+{
+    rp_autofree char *good = rp_format("%s/rank-%d", folder, rank);
+    rp_autofree char *failed = rp_format("%s.failed", good);
+
+    return rp_path_exists(failed) ? MARK_FAILED : rp_path_exists(good) ? MARK_GOOD : MARK_NONE;
 }
 
-/* Notes the end of this rank, and says whether it was the last one. */
-static bool is_last(const struct rp_profile_job *job, bool ok)
+static bool have_all_ended(const struct rp_profile_job *job, const char *folder, enum mark *marks)
+{
+    bool all = true;
+
+    for (int rank = 0; rank < job->size; rank++) {
+        marks[rank] = mark_of(folder, rank);
+        all &= marks[rank] != MARK_NONE;
+    }
+    return all;
+}
+
+/* Notes the end of this rank, and says whether it was the last one.
+ * @param marks of all ranks, if it was */
+static bool is_last(const struct rp_profile_job *job, bool ok, enum mark *marks)
 {
     rp_autofree char *folder = rp_format("%s/.ranks-%s", job->root, job->id);
     rp_autofree char *mine = rp_format("%s/rank-%d%s", folder, job->rank, ok ? "" : ".failed");
@@ -126,7 +139,7 @@ static bool is_last(const struct rp_profile_job *job, bool ok)
         lock = rp_lock_path(job->root, RP_LOCK_FOLDER | RP_LOCK_WAIT);
     while (lock < 0 && errno == EINTR);
     file = open(mine, O_WRONLY | O_CREAT | O_CLOEXEC, RP_MODE_FILE);
-    last = count_ended(folder) >= (size_t)job->size;
+    last = have_all_ended(job, folder, marks);
     if (last)
         rp_remove_tree(folder);
     return last;
@@ -160,17 +173,41 @@ static void note_stale(const struct rp_profile_job *job)
             stale);
 }
 
+/* Of a rank that has failed there is no report; what it would say of all ranks is in the traces.
+ * @param device as rp_profile_device_of says */
+static struct rp_profile_report report_without(const struct rp_profile_cli *options,
+                                               const char *device, int exit_status)
+{
+    const bool software = device && strcmp(device, "software") == 0;
+
+    return (struct rp_profile_report){
+        .device = rp_device_label(software ? RP_DEVICE_SOFTWARE : RP_DEVICE_GPU),
+        .measurement = RP_MEASURED_DISPATCHES,
+        .provenance = {.command = (const char *const *)options->args.operands,
+                       .command_count = options->args.operand_count,
+                       .tool_version = RP_VERSION,
+                       .tracer = device ? rp_tracer_builtin.name : rp_tracer_rocprofv3.name,
+                       .exit_status = exit_status}};
+}
+
 static int make_report(const struct rp_run *run, const struct rp_profile_report *mine,
+                       const struct rp_profile_cli *options, int exit_status,
                        struct rp_profile **ret_profile, struct rp_profile_report *ret,
                        struct rp_err *err)
 {
     struct rp_losses losses = {0};
+    struct rp_profile_report other;
     struct rp_store **stores;
+    const char *device;
     int rc = rp_profile_open_stores(run, &stores, err);
 
     if (rc < 0)
         return rc;
-    rc = rp_profile_compute(stores, run->db_count, NULL, 0, ret_profile, err);
+    rc = rp_profile_device_of(stores[0], &device, err);
+    if (rc == 0)
+        rc = rp_profile_compute(stores, run->db_count, NULL, 0, ret_profile, err);
+    other = report_without(options, rc == 0 ? device : NULL, exit_status);
+    mine = mine ? mine : &other;
     for (size_t i = 0; i < run->db_count; i++)
         rp_losses_add(&losses, stores[i]);
     rp_profile_close_stores(stores, run->db_count);
@@ -199,9 +236,27 @@ static void free_profile(struct rp_profile **profile)
     rp_profile_free(*profile);
 }
 
-static int print_all(const struct rp_profile_cli *options, const struct rp_profile_job *job,
-                     const struct rp_profile_report *mine, struct rp_err *err)
+/* The folder of a rank that failed may have the result of an earlier job. */
+static size_t add_good(const struct rp_profile_job *job, const enum mark *marks, struct rp_run *run)
 {
+    size_t failed = 0;
+
+    for (int rank = 0; rank < job->size; rank++) {
+        if (marks[rank] == MARK_GOOD) {
+            add_traces(job, rank, run);
+            continue;
+        }
+        failed++;
+        rp_cli_note("rank %d of %d failed: it is in none of the sums", rank, job->size);
+    }
+    return failed;
+}
+
+static int print_all(const struct rp_profile_cli *options, const struct rp_profile_job *job,
+                     const struct rp_profile_report *mine, int exit_status, const enum mark *marks)
+{
+    struct rp_err problem = RP_ERR_INIT, *err = &problem;
+    size_t failed;
     rp_cleanup(rp_run_free) struct rp_run run = {0};
     rp_cleanup(free_profile) struct rp_profile *profile = NULL;
     struct rp_profile_report report;
@@ -209,12 +264,16 @@ static int print_all(const struct rp_profile_cli *options, const struct rp_profi
     double runtime_ms;
     int rc;
 
-    for (int rank = 0; rank < job->size; rank++)
-        add_traces(job, rank, &run);
+    failed = add_good(job, marks, &run);
     note_stale(job);
-    rc = make_report(&run, mine, &profile, &report, err);
+    if (!run.db_count) {
+        rp_cli_note("no rank of %d has left a result", job->size);
+        return RP_OK;
+    }
+    rc = make_report(&run, mine, options, exit_status, &profile, &report, err);
     if (rc < 0)
         return rp_cli_error(err);
+    profile->complete &= failed == 0;
     runtime_ms = (double)(profile->user_ns + profile->runtime_internal_ns) / 1e6;
     report.runtime_ms = &runtime_ms;
     if (options->json)
@@ -229,14 +288,13 @@ static int print_all(const struct rp_profile_cli *options, const struct rp_profi
 }
 
 int rp_profile_job_end(const struct rp_profile_cli *options, const struct rp_profile_job *job,
-                       const struct rp_profile_report *report, struct rp_err *err)
+                       const struct rp_profile_report *report, int exit_status)
 {
-    const bool last = is_last(job, report != NULL);
+    rp_autofree enum mark *marks = rp_alloc_zero((size_t)job->size, sizeof *marks);
+    const bool last = is_last(job, report != NULL, marks);
 
-    if (!report)
-        return RP_OK;
-    if (!options->quiet)
+    if (report && !options->quiet)
         rp_cli_note("rank %d of %d: its result is in %s%s", job->rank, job->size, job->output,
                     last ? "" : "; the rank that ends last prints that of all");
-    return last ? print_all(options, job, report, err) : RP_OK;
+    return last ? print_all(options, job, report, exit_status, marks) : RP_OK;
 }

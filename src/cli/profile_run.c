@@ -344,6 +344,7 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
         .log = options->debug,
         .survives_signals = true,
         .run_id = session->run_id,
+        .ranks = session->ranks,
         .window = rp_profile_window(options),
         .out_dir = dir,
         .db_prefix = step->prefix,

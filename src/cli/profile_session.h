@@ -30,6 +30,8 @@ struct rp_profile_session {
     char *tracer_version;           /**< NULL: that of this program, or unknown */
     struct rp_result_folder dir;
     const char *run_id; /**< what the processes of other ranks have in common with this run; NULL */
+    uint32_t ranks;     /**< of the job; 0: this is none of them */
+    int failed_status;  /**< exit status of a program that failed: what stays of a failed session */
     struct rp_kept_input input; /**< for all runs */
     struct rp_run *runs;        /**< in order; runs[0] is the base run */
     size_t run_count;
@@ -127,10 +129,11 @@ void rp_profile_job_free(struct rp_profile_job *job);
 /**
  * Notes that this rank has ended, and prints the profile of all if it was the last.
  * @param report of this rank; NULL: it has failed, and its message is printed
+ * @param exit_status of its program
  * @return exit code
  */
 int rp_profile_job_end(const struct rp_profile_cli *options, const struct rp_profile_job *job,
-                       const struct rp_profile_report *report, struct rp_err *err);
+                       const struct rp_profile_report *report, int exit_status);
 
 /** Makes further runs and results for --roofline, --focus-critical, --deep-analysis and --pmc, and
  * without them the same files as far as that needs no further run. */

@@ -414,7 +414,11 @@ static int read_traces(char *path, struct rp_versus_side *ret, struct rp_err *er
                               : "%s: neither a profile nor a trace of kernels, so there are no"
                                 " times to compare",
                      path);
-    return rc < 0 ? rc : read_runs(&in, path, ret, err);
+    if (rc == 0)
+        rc = read_runs(&in, path, ret, err);
+    if (rc == 0)
+        ret->incomplete |= in.ranks_missing > 0;
+    return rc;
 }
 
 int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *err)

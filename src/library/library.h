@@ -47,6 +47,7 @@ struct rp_inputs {
     struct rp_counter_parts *unjoined; /**< while inputs are opened */
     struct rp_kernel_stats *stats; /**< where there are neither traces nor counters; NULL: none */
     struct rp_thread_traces waves;
+    uint64_t ranks_missing;    /**< of a job whose folder was given */
     struct rp_note_sink notes; /**< what to know of them that is no failure */
     struct rp_work work;       /**< told how far what is made of them is; all 0: nobody is */
 };

@@ -1,6 +1,7 @@
 /* Opens what a user names: traces, counters, thread traces, and folders of them. */
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -761,6 +762,110 @@ static int open_one(const char *path, struct rp_inputs *in, struct rp_err *err)
                : rc;
 }
 
+/* --- ranks --------------------------------------------------------------------------------- */
+
+static uint64_t count_at(const struct rp_store *store, const char *tag)
+{
+    const char *count = rp_store_metadata(store, tag);
+
+    return count ? strtoull(count, NULL, 10) : 0;
+}
+
+/* The folder of a rank alone is no job of which ranks are missing. */
+static bool is_job(char *const *paths, size_t count, const bool *has, uint64_t ranks)
+{
+    uint64_t found = 0;
+
+    for (uint64_t rank = 0; rank < ranks; rank++) {
+        char name[32];
+
+        found += has[rank];
+        snprintf(name, sizeof name, "rank-%" PRIu64, rank);
+        for (size_t i = 0; has[rank] && i < count; i++) {
+            rp_autofree char *folder = rp_path_join(paths[i], name);
+
+            if (folder && rp_path_is_dir(folder))
+                return true;
+        }
+    }
+    return found > 1;
+}
+
+/* @param has room for all ranks; those that the trace is of are set */
+static int find_ranks(struct rp_store *store, bool *has, uint64_t ranks, struct rp_err *err)
+{
+    const struct rp_row_process *rows;
+    json_t *environment = NULL;
+    size_t count;
+    int64_t rank;
+    int rc = rp_store_processes(store, &rows, &count, err);
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = rp_extdata_load(rows[i].environment, &environment, err);
+        if (rc == 0 && rp_environment_rank(environment, &rank) && rank >= 0 &&
+            (uint64_t)rank < ranks)
+            has[rank] = true;
+        json_decref(environment);
+        environment = NULL;
+    }
+    return rc;
+}
+
+static void note_missing(struct rp_inputs *in, const bool *has, uint64_t ranks)
+{
+    enum { MOST_NAMED = 8 };
+    rp_autobuf names = {0};
+    size_t named = 0;
+
+    for (uint64_t i = 0; i < ranks && named < MOST_NAMED; i++)
+        if (!has[i])
+            rp_buf_printf(&names, "%s%" PRIu64, named++ ? ", " : "", i);
+    rp_note(&in->notes, "rank%s %s%s of %" PRIu64 " %s left no result: nothing here is of %s",
+            in->ranks_missing > 1 ? "s" : "", rp_buf_text(&names),
+            in->ranks_missing > named ? ", ..." : "", ranks, in->ranks_missing > 1 ? "have" : "has",
+            in->ranks_missing > 1 ? "them" : "it");
+}
+
+static int check_ranks(char *const *paths, size_t count, struct rp_inputs *in, struct rp_err *err)
+{
+    enum { MOST_RANKS = 1 << 20 }; /* The number is that of a file. */
+    rp_autofree bool *has = NULL;
+    uint64_t ranks = 0, found = 0;
+    int rc = 0;
+
+    for (size_t i = 0; i < in->store_count; i++) {
+        const uint64_t of_store = count_at(in->stores[i], RP_STORE_RANKS_TAG);
+
+        ranks = of_store > ranks ? of_store : ranks;
+    }
+    if (ranks < 2 || ranks > MOST_RANKS)
+        return 0;
+    has = calloc(ranks, sizeof *has);
+    if (!has)
+        return rp_out_of_memory(err);
+    for (size_t i = 0; i < in->store_count && rc == 0; i++)
+        rc = find_ranks(in->stores[i], has, ranks, err);
+    for (uint64_t i = 0; i < ranks; i++)
+        found += has[i];
+    if (rc < 0 || found == ranks || !is_job(paths, count, has, ranks))
+        return rc;
+    in->ranks_missing = ranks - found;
+    note_missing(in, has, ranks);
+    return 0;
+}
+
+static void note_unrecorded(struct rp_inputs *in)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < in->store_count; i++)
+        all += count_at(in->stores[i], RP_STORE_UNRECORDED_TAG);
+    if (all)
+        rp_note(&in->notes,
+                "%" PRIu64 " launch%s of the program %s outside of the part that was recorded", all,
+                all == 1 ? "" : "es", all == 1 ? "is" : "are");
+}
+
 int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struct rp_err *err)
 {
     for (size_t i = 0; i < count; i++) {
@@ -780,6 +885,10 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
         rc = refuse_duplicate_inputs(in->stores, in->store_count, err);
     if (rc == 0)
         rc = rp_store_tell_apart(in->stores, in->store_count, NULL, err);
+    if (rc == 0)
+        rc = check_ranks(paths, count, in, err);
+    if (rc == 0)
+        note_unrecorded(in);
     return rc < 0 ? rc : rp_thread_traces_name(&in->waves, in->stores, in->store_count, err);
 }
 

@@ -51,6 +51,7 @@ static void add_side(struct rp_json_writer *json, const char *key,
                      side->told.is ? "replay"
                      : side->wall  ? "wallclock"
                                    : "dispatches");
+    rp_json_add_bool(json, "part", side->part);
     rp_json_add_text(json, "path", side->path);
     rp_json_add_text(json, "rocm_version", side->rocm_version);
     rp_report_timing(json, "timing", side->told.is ? NULL : side->timing_model,
@@ -353,9 +354,9 @@ static void put_head(const struct rp_page *page, const struct rp_versus_side *si
     const struct rp_versus_gpu *gpu = side->gpu_count ? &side->gpus[0] : NULL;
     const char *name = gpu && gpu->product ? gpu->product : gpu ? gpu->architecture : NULL;
 
-    rp_page_line(page, RP_INK_PLAIN, 0, "%s %s (%zu run%s%s%s%s)", label, side->path,
+    rp_page_line(page, RP_INK_PLAIN, 0, "%s %s (%zu run%s%s%s%s%s)", label, side->path,
                  side->runs.count, rp_plural(side->runs.count), name ? ", " : "", name ? name : "",
-                 side->incomplete ? ", INCOMPLETE" : "");
+                 side->part ? ", PART OF A RUN" : "", side->incomplete ? ", INCOMPLETE" : "");
 }
 
 static void put_failed(const struct rp_page *page, const struct rp_versus_side *side)

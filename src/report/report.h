@@ -58,10 +58,12 @@ struct rp_provenance {
     uint64_t lost_dispatches;   /**< whose times the tracer never got */
     uint64_t untraced_queues;   /**< processes with a queue that could not be traced */
     uint64_t unrecorded;        /**< dispatches of the base run that were not to be recorded */
-    bool window_over;           /**< the program was asked to end when recording was over */
-    uint64_t counter_passes;    /**< further runs that read hardware counters */
-    int exit_status;            /**< of the program in the base run: 0..255; signals as 128 + n */
-    const char *interrupted;    /**< "INT": the signal that ended the base run; NULL: none */
+    const char *recorded_part; /**< "time", "hand", "signal": what began or ended recording, so that
+                                    sums differ from run to run; NULL: nothing did */
+    bool window_over;          /**< the program was asked to end when recording was over */
+    uint64_t counter_passes;   /**< further runs that read hardware counters */
+    int exit_status;           /**< of the program in the base run: 0..255; signals as 128 + n */
+    const char *interrupted;   /**< "INT": the signal that ended the base run; NULL: none */
 
     /* Only these parts differ between two runs that behaved the same. */
     const char *const *traces; /**< database paths of the base run, one per process */

@@ -303,6 +303,10 @@ static int put_process(struct conversion *c, struct rp_err *err)
         .environment = environment,
     };
 
+    if (c->opt->part && rp_store_put_metadata(c->writer, RP_STORE_PART_TAG, c->opt->part, err) < 0)
+        return -(int)err->code;
+    if (put_count(c, RP_STORE_RANKS_TAG, c->opt->ranks, err) < 0)
+        return -(int)err->code;
     if (c->opt->run && rp_store_put_metadata(c->writer, RP_STORE_RUN_TAG, c->opt->run, err) < 0)
         return -(int)err->code;
     return rp_store_put_process(c->writer, &row, err);

@@ -49,8 +49,11 @@ struct rp_record_to_db_options {
     const char *hostname;
     const struct utsname *host; /**< for info_node */
     const char *machine_id;
-    const char *run;        /**< what all processes of the run have in common; NULL: there is one */
-    const char *symbolizer; /**< llvm-symbolizer, for places of HIP calls; NULL: no lines */
+    const char *run;  /**< what all processes of the run have in common; NULL: there is one */
+    const char *part; /**< RP_STORE_PART_TAG; NULL: all of the run is recorded, or a part that the
+                       * program chooses */
+    uint32_t ranks;   /**< of the job; 0: it has none */
+    const char *symbolizer;        /**< llvm-symbolizer, for places of HIP calls; NULL: no lines */
     struct rp_kept_counters *kept; /**< takes the counters; NULL: the database has them */
     uint32_t database;             /**< which one of the run it is, for these */
     const char *process_extdata;   /**< JSON object for info_process, NULL = "{}" */

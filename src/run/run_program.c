@@ -255,6 +255,15 @@ static char *run_id_of(const struct record_file *files)
     return rp_format("%u-%lld.%09ld", files[0].pid, (long long)now.tv_sec, now.tv_nsec);
 }
 
+const char *rp_recorded_part(const struct rp_recording_window *window,
+                             const struct rp_proc_end *end)
+{
+    return window->start_paused                          ? "hand"
+           : window->delay_ns > 0 || window->duration_ns ? "time"
+           : end->interrupted                            ? "signal"
+                                                         : NULL;
+}
+
 static int convert(const struct rp_run_request *request, const struct record_file *files,
                    size_t count, struct rp_run *run, struct rp_err *err)
 {
@@ -277,6 +286,9 @@ static int convert(const struct rp_run_request *request, const struct record_fil
                                                   .hostname = host.nodename,
                                                   .host = &host,
                                                   .run = run_id,
+                                                  .part =
+                                                      rp_recorded_part(&request->window, &run->end),
+                                                  .ranks = request->ranks,
                                                   .kept = request->kept,
                                                   .database = (uint32_t)i,
                                                   .symbolizer = symbolizer};
@@ -349,7 +361,7 @@ int rp_convert_left_records(const struct rp_environment *env, const char *folder
     rp_autofree char *path = rp_path_join(record_dir, REQUEST_FILE);
     rp_autofree char *run_id = rp_read_text(path, MOST_REQUEST_BYTES);
     char *command = run_id ? strchr(run_id, '\n') : NULL;
-    rp_cleanup(rp_run_free) struct rp_run run = {0};
+    rp_cleanup(rp_run_free) struct rp_run run = {.end = {.interrupted = SIGKILL}};
     const struct rp_run_options options = {0};
     char *argv[] = {command ? command + 1 : NULL, NULL};
     const struct rp_run_request request = {.env = env,

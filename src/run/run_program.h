@@ -210,6 +210,7 @@ struct rp_run_request {
     bool traced;
     bool log;           /**< the collector writes tracer.log into out_dir */
     const char *run_id; /**< of a run of which this is a part, as one rank; NULL: of none */
+    uint32_t ranks;     /**< that run has so many; 0: it is of none */
     struct rp_recording_window window; /**< the tracer's check_window has accepted it */
     bool survives_signals;   /**< a signal that asks to stop ends the program alone (ret->end) */
     const char *out_dir;     /**< where the databases go */
@@ -253,6 +254,10 @@ void rp_run_free(struct rp_run *run);
  */
 int rp_convert_left_records(const struct rp_environment *env, const char *folder,
                             struct rp_err *err);
+
+/** Returns RP_STORE_PART_TAG of a run, or NULL. */
+const char *rp_recorded_part(const struct rp_recording_window *window,
+                             const struct rp_proc_end *end);
 
 /** Who ends under rocprofv3 may write for so long. */
 #define RP_MOST_WRITING_NS (INT64_C(180) * 1000000000)

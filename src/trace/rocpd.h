@@ -311,6 +311,12 @@ RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
 #define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
 /** This metadata says how many dispatches were not to be recorded; absent: none. */
 #define RP_STORE_UNRECORDED_TAG "rocm_perf_unrecorded"
+/** This metadata says what began or ended recording, so that sums are of a part that differs from
+ * run to run: "time", "hand" or "signal"; absent: nothing did. */
+#define RP_STORE_PART_TAG "rocm_perf_part"
+/** This metadata says how many ranks the job has, each of which leaves traces; absent: not known.
+ */
+#define RP_STORE_RANKS_TAG "rocm_perf_ranks"
 /** This metadata is the same in all traces of a run with several processes, and in no other. */
 #define RP_STORE_RUN_TAG "rocm_perf_run"
 /**

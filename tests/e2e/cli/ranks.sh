@@ -36,6 +36,29 @@ expect 5 ./launch 2 PMI_RANK PMI_SIZE rocm-perf profile --device software -o fai
     /bin/sh -c './forked 0; exit $((PMI_RANK * 3))'
 says err 'exited with status 3'
 [ -f fails/rank-0/profile.json ] && [ -f fails/rank-1/failed/trace_results.db ] || fail 'what the ranks recorded'
+# It is in no sum, also where its folder has the result of an earlier job; whichever rank ends last prints the table.
+expect 0 ./launch 2 PMI_RANK PMI_SIZE rocm-perf profile --device software -o twice ./forked 0
+for last in 0 1; do
+    expect 5 ./launch 2 PMI_RANK PMI_SIZE rocm-perf profile --device software --json -o twice -- \
+        /bin/sh -c "[ \$PMI_RANK != $last ] || sleep 2; ./forked 0; exit \$((PMI_RANK * 3))"
+    says err 'rank 1 of 2 failed: it is in none of the sums'
+    cp out all.json
+    [ "$(json kernels.0.calls all.json)" = 4 ] && [ "$(json provenance.complete all.json)" = false ] || { cat all.json; fail 'a failed rank in the sums'; }
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" all.json
+    ls -A twice | grep -q ranks- && fail 'marks of a job that has ended'
+done
+# A rank that is missing is named, and nothing is decided without it.
+cp -r job less
+rm -r less/rank-1
+expect 0 rocm-perf analyze less
+says err 'rank 1 of 3 has left no result'
+expect 0 rocm-perf analyze less/rank-0
+! grep -q 'left no result' err || fail 'one rank alone is no job'
+rm -r less/rank-2
+expect 0 rocm-perf analyze less
+says err 'ranks 1, 2 of 3 have left no result'
+expect 1 rocm-perf compare job less --gate 'runtime<=1.02'
+says out 'a rank is missing'
 # A single task, and a script of Slurm without srun, are no ranks.
 expect 0 env SLURM_PROCID=0 SLURM_NTASKS=4 rocm-perf profile --device software --runs 1 -o alone ./forked 0
 [ -f alone/profile.json ] || fail 'a script that srun has not started'

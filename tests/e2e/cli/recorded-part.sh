@@ -58,6 +58,23 @@ expect 0 rocm-perf profile --device software --delay 0.5 --duration 1 -o timed .
 says out 'Next: rocm-perf profile --why --device software --delay 0.5 --duration 1 ./serving'
 expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" timed/profile.json
 
+# Who records longer is not slower: sums of such parts are not compared where the launches differ in number.
+[ "$(json provenance.recorded_part timed/profile.json)" = time ] || fail 'what a part was cut out by'
+expect 0 rocm-perf profile --device software --duration 2 -o longer ./serving
+expect 0 rocm-perf compare timed longer
+says out 'a side is a part of a run that time or a signal ended'
+says out 'PART OF A RUN'
+cp out said
+expect 1 rocm-perf compare longer timed --gate 'runtime<=1.02'
+expect 0 rocm-perf compare timed timed
+! grep -q 'part of a run that time' out || fail 'equal launches compare'
+expect 0 rocm-perf analyze longer
+says err 'outside of the part that was recorded'
+expect 0 rocm-perf history add --db series.db longer timed
+says err 'a part of a run that time or a signal ended: it is kept, and not checked'
+expect 3 rocm-perf history check --db series.db
+says err 'no complete result'
+
 # By signals, of all processes of the program.
 background rocm-perf profile --device software --start-paused -o switched -- /bin/sh -c 'trap : INT; ./serving & ./serving; wait; exit 0' </dev/null
 profiler=$!
