@@ -37,7 +37,11 @@ struct walk {
     size_t forgotten_ops;    /**< operations before it have no rows any more */
     uint32_t call_start;     /**< point; of a call that is stuck in a collective */
     uint32_t next_op;        /**< of the call's */
-    size_t next_loose;       /**< of operations without a known call */
+    size_t first_loose;      /**< of operations without a known call */
+    size_t next_leading;     /**< of those of them that come first */
+    size_t next_loose;       /**< of the others */
+    int64_t *called_ns;      /**< per stream: start of its first operation with a call */
+    int64_t any_called_ns;   /**< the first of these */
     uint32_t parked;         /**< operation: a collective that waits for the other ranks */
     uint32_t parked_start;   /**< its point */
     enum rp_dag_grade grade; /**< of edges that follow from calls */
@@ -191,6 +195,19 @@ static int64_t later(const struct build *b, uint32_t point, int64_t delay_ns, in
     return t > other_ns ? t : other_ns;
 }
 
+/* Returns how long after an end an operation may begin that has waited for it. On AMD GPUs waits of
+ * one stream for another take up to 20 us; where the operation is late by far more than that,
+ * chance is no better explanation. */
+static int64_t reach_of(const struct rp_dag_usual_delays *usual, int64_t late_by_ns)
+{
+    enum { LONGEST_REACH_NS = 50000, PART_OF_LATENESS = 20 };
+    int64_t reach_ns = late_by_ns / PART_OF_LATENESS;
+
+    if (reach_ns > LONGEST_REACH_NS)
+        reach_ns = LONGEST_REACH_NS;
+    return reach_ns > usual->reach_ns ? reach_ns : usual->reach_ns;
+}
+
 /* Calls have no arguments here: an operation that begins later than its call, stream and queue
  * explain, right behind the end of one in another stream, waited for that one. */
 static void guess_wait(struct build *b, const struct walk *w, uint32_t call, uint32_t index)
@@ -214,7 +231,8 @@ static void guess_wait(struct build *b, const struct walk *w, uint32_t call, uin
     other = latest_tail(b, w, row->stream, op->start_ns);
     if (other == RP_DAG_NONE || b->dag->graph.time_ns[other] <= reason_ns - usual->gap_ns)
         return;
-    if (late && op->start_ns - b->dag->graph.time_ns[other] <= usual->reach_ns)
+    if (late &&
+        op->start_ns - b->dag->graph.time_ns[other] <= reach_of(usual, op->start_ns - reason_ns))
         add_edge(b, other, RP_DAG_EVENT, RP_DAG_INFERRED);
     else if (!w->process->call_count)
         /* Nothing is recorded, so the path goes where the GPU was busy. */
@@ -526,11 +544,64 @@ static void forget_rows(struct walk *w)
     w->forgotten_ops = w->first_op;
 }
 
+/* Finds the operations whose calls are not in the trace, and where the others begin. */
+static int find_loose(struct walk *w, struct rp_err *err)
+{
+    const struct rp_dag_process *p = w->process;
+
+    w->called_ns = malloc((size_t)w->names.stream_count * sizeof *w->called_ns);
+    if (!w->called_ns)
+        return rp_out_of_memory(err);
+    for (int32_t k = 0; k < w->names.stream_count; k++)
+        w->called_ns[k] = INT64_MAX;
+    w->any_called_ns = INT64_MAX;
+    for (; w->first_loose < p->op_count; w->first_loose++) {
+        const struct rp_dag_op_row *row = &p->op_rows[w->first_loose];
+        const int64_t start_ns = p->ops[w->first_loose].start_ns;
+        if (row->call == RP_DAG_NONE)
+            break;
+        if (row->stream >= 0 && start_ns < w->called_ns[row->stream])
+            w->called_ns[row->stream] = start_ns;
+        if (start_ns < w->any_called_ns)
+            w->any_called_ns = start_ns;
+    }
+    w->next_leading = w->next_loose = w->first_loose;
+    return 0;
+}
+
+/* Says whether an operation without a call comes before all that have one. A profiler that began
+ * while the program ran has the kernels that were in the queues by then, but not their calls. */
+static bool is_leading(const struct walk *w, size_t op)
+{
+    const int32_t stream = w->process->op_rows[op].stream;
+    const int64_t start_ns = w->process->ops[op].start_ns;
+
+    if (stream < 0 || w->any_called_ns == INT64_MAX)
+        return false;
+    return start_ns < (w->called_ns[stream] == INT64_MAX ? w->any_called_ns : w->called_ns[stream]);
+}
+
+/* Adds operations without a call, either the leading ones or the others.
+ * @return true when the walk has to wait in a collective */
+static bool add_loose(struct build *b, struct walk *w, bool leading)
+{
+    size_t *next = leading ? &w->next_leading : &w->next_loose;
+
+    while (*next < w->process->op_count && !b->failed && !b->dag->graph.failed) {
+        size_t i = (*next)++;
+        if (is_leading(w, i) == leading && add_op(b, w, RP_DAG_NONE, (uint32_t)i))
+            return true;
+    }
+    return false;
+}
+
 /* Goes on until the process is done or waits in a collective. */
 static void advance(struct build *b, struct walk *w)
 {
     struct rp_dag_process *p = w->process;
 
+    if (add_loose(b, w, true))
+        return;
     while (w->next_call < p->call_count && !b->failed && !b->dag->graph.failed) {
         uint32_t index = (uint32_t)w->next_call;
         const struct rp_dag_call *call = &p->calls[index];
@@ -549,13 +620,8 @@ static void advance(struct build *b, struct walk *w)
         w->next_call++;
         forget_rows(w);
     }
-    if (w->next_loose < w->first_op) /* They come after those of calls (dag_graph.h). */
-        w->next_loose = w->first_op;
-    while (w->next_loose < p->op_count && !b->failed) {
-        uint32_t i = (uint32_t)w->next_loose++;
-        if (p->op_rows[i].call == RP_DAG_NONE && add_op(b, w, RP_DAG_NONE, i))
-            return;
-    }
+    if (add_loose(b, w, false))
+        return;
     w->done = true;
 }
 
@@ -626,6 +692,8 @@ static int begin_walk(struct walk *w, struct rp_dag_process *p, struct rp_err *e
                                 : p->has_args && !p->clocks_apart ? RP_DAG_DERIVED
                                                                   : RP_DAG_PARTIAL};
     rc = rp_dag_streams_find(p, &w->names, err);
+    if (rc == 0)
+        rc = find_loose(w, err);
     if (rc == 0 && w->guesses)
         rc = rp_dag_usual_delays_find(p, &w->names, &w->usual, err);
     if (rc < 0)
@@ -665,6 +733,7 @@ static void end_walk(struct walk *w)
     free(w->queue_kernels);
     free(w->threads);
     free(w->op_finish);
+    free(w->called_ns);
     free(w->events);
 }
 

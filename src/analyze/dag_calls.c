@@ -253,10 +253,27 @@ static const struct {
 #undef RP_DAG_CALL
 };
 
+/* Returns how many letters before the name proper say whose API it is: hipFree, cudaFree,
+ * cuMemFree. 0: neither HIP's nor CUDA's, which traces of PyTorch have. */
+static size_t api_length(const char *name)
+{
+    static const char *const apis[] = {"hip", "cuda", "cu"};
+
+    for (size_t i = 0; i < sizeof apis / sizeof *apis; i++) {
+        size_t len = strlen(apis[i]);
+        if (strncmp(name, apis[i], len) == 0)
+            return len < 3 && (name[len] < 'A' || name[len] > 'Z') ? 0 : len;
+    }
+    return 0;
+}
+
+/* CUDA's calls are called as HIP's are. */
 static enum rp_dag_call_kind kind_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof known_calls / sizeof known_calls[0]; i++)
-        if (strcmp(known_calls[i].name, name) == 0)
+    size_t api = api_length(name);
+
+    for (size_t i = 0; api && i < sizeof known_calls / sizeof known_calls[0]; i++)
+        if (strcmp(known_calls[i].name + strlen("hip"), name + api) == 0)
             return known_calls[i].kind;
     return RP_DAG_CALL_OTHER;
 }
@@ -269,7 +286,7 @@ static bool is_hip_call(struct rp_dag_loader *l, const char *name, struct rp_dag
 
     if (l->calls[at].name != name) {
         l->calls[at].name = name;
-        l->calls[at].is_hip = strncmp(name, "hip", 3) == 0;
+        l->calls[at].is_hip = api_length(name) > 0;
         l->calls[at].kind = (uint8_t)kind_of(name);
         if (l->calls[at].is_hip)
             l->calls[at].number = rp_dag_symbols_add(l->call_names, name);

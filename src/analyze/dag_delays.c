@@ -650,6 +650,8 @@ static int learn_delays(struct rp_dag *dag, struct unpinned_points *ret, struct 
     if (rc < 0)
         return rc;
     dag->delays.launch_ns = least.launch_ns == INT64_MAX ? 0 : least.launch_ns;
+    if (dag->delays.launch_ns > RP_DAG_LONGEST_LAUNCH_NS)
+        dag->delays.launch_ns = RP_DAG_LONGEST_LAUNCH_NS;
     dag->delays.dispatch_ns = least.dispatch_ns == INT64_MAX ? 0 : least.dispatch_ns;
     dag->delays.event_ns = least.event_ns == INT64_MAX ? 0 : least.event_ns;
     if (least.any_event && least.event_ns == INT64_MAX)

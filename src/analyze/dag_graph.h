@@ -521,6 +521,11 @@ enum {
  * the device. */
 enum { RP_DAG_LONGEST_GAP_NS = 10000 };
 
+/** A launch reaches an idle GPU within this time, also under a profiler. Where every kernel of a
+ * trace begins later, all of them waited for others: profilers often record a program whose queues
+ * are full. */
+enum { RP_DAG_LONGEST_LAUNCH_NS = 1000000 };
+
 /** These are the shortest delays that agree with every time in the trace; 0 when it shows none. */
 struct rp_dag_delays {
     int64_t launch_ns;   /**< start of a call to start of its operation */

@@ -512,6 +512,8 @@ int rp_dag_usual_delays_find(const struct rp_dag_process *p, const struct rp_dag
     }
     if (usual.launch_ns == INT64_MAX)
         usual.launch_ns = 0;
+    if (usual.launch_ns > RP_DAG_LONGEST_LAUNCH_NS)
+        usual.launch_ns = RP_DAG_LONGEST_LAUNCH_NS;
     if (usual.wake_ns == INT64_MAX)
         usual.wake_ns = 0;
     *ret = usual;

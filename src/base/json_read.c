@@ -1,7 +1,9 @@
 #include "base/json_read.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +38,17 @@ static struct rp_json_value *add_value(struct rp_json_record *r)
 
 /* --- plain records -------------------------------------------------------------------------- */
 
-enum { DEEPEST = 16, DIGITS_OF_INT64 = 18 /* whatever they are */, DIGITS_OF_UINT64 = 20 };
+enum {
+    DEEPEST = 16,
+    DEEPEST_ANY = 64,
+    DIGITS_OF_INT64 = 18 /* whatever they are */,
+    DIGITS_OF_UINT64 = 20
+};
 
 struct parser {
     struct rp_json_record *record;
     char *at, *end;
+    bool any_text; /**< also with escapes, which are replaced where they stand */
 };
 
 static void skip_space(struct parser *p)
@@ -58,6 +66,110 @@ static bool take(struct parser *p, char wanted)
     return true;
 }
 
+/* Reads four hexadecimal digits. */
+static bool take_unit(struct parser *p, uint32_t *ret)
+{
+    *ret = 0;
+    if (p->end - p->at < 4)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        char c = *p->at++, low = (char)(c | 0x20);
+        if (c >= '0' && c <= '9')
+            *ret = *ret << 4 | (uint32_t)(c - '0');
+        else if (low >= 'a' && low <= 'f')
+            *ret = *ret << 4 | (uint32_t)(low - 'a' + 10);
+        else
+            return false;
+    }
+    return true;
+}
+
+static char *put_utf8(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        *to++ = (char)c;
+    } else if (c < 0x800) {
+        *to++ = (char)(0xc0 | c >> 6);
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        *to++ = (char)(0xe0 | c >> 12);
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else {
+        *to++ = (char)(0xf0 | c >> 18);
+        *to++ = (char)(0x80 | (c >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    }
+    return to;
+}
+
+/* Reads what follows "\u". Half a pair, and zero, which would end the text, become U+FFFD. */
+static bool take_code_point(struct parser *p, uint32_t *ret)
+{
+    uint32_t low;
+    char *behind;
+
+    if (!take_unit(p, ret))
+        return false;
+    behind = p->at;
+    if (*ret >= 0xd800 && *ret < 0xdc00 && p->end - p->at > 2 && p->at[0] == '\\' &&
+        p->at[1] == 'u') {
+        p->at += 2;
+        if (!take_unit(p, &low))
+            return false;
+        if (low >= 0xdc00 && low < 0xe000)
+            *ret = 0x10000 + ((*ret - 0xd800) << 10) + (low - 0xdc00);
+        else
+            p->at = behind;
+    }
+    if (*ret == 0 || (*ret >= 0xd800 && *ret < 0xe000))
+        *ret = 0xfffd;
+    return true;
+}
+
+/* Reads an escape, whose character is never longer than the escape. */
+static bool take_escape(struct parser *p, char **to)
+{
+    static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
+    const char *found;
+    uint32_t c;
+
+    if (++p->at == p->end)
+        return false;
+    if (*p->at == 'u') {
+        p->at++;
+        if (!take_code_point(p, &c))
+            return false;
+        *to = put_utf8(*to, c);
+        return true;
+    }
+    found = *p->at ? strchr(from, *p->at) : NULL;
+    if (!found)
+        return false;
+    *(*to)++ = into[found - from];
+    p->at++;
+    return true;
+}
+
+/* Takes the rest of any text, and writes it without its escapes over itself. */
+static bool take_any_text(struct parser *p, char *begin, uint32_t *ret_len)
+{
+    char *to = p->at;
+
+    while (p->at < p->end && *p->at != '"') {
+        if (*p->at != '\\')
+            *to++ = *p->at++;
+        else if (!take_escape(p, &to))
+            return false;
+    }
+    if (p->at == p->end)
+        return false;
+    *ret_len = (uint32_t)(to - begin);
+    p->at++;
+    return true;
+}
+
 /* Takes the text between quotes, if it is printable ASCII without escapes. */
 static bool take_text(struct parser *p, const char **ret, uint32_t *ret_len)
 {
@@ -68,15 +180,17 @@ static bool take_text(struct parser *p, const char **ret, uint32_t *ret_len)
     begin = p->at;
     while (p->at < p->end && *p->at != '"' && *p->at != '\\' && *p->at >= ' ' && *p->at < 0x7f)
         p->at++;
+    *ret = begin;
+    if (p->any_text)
+        return take_any_text(p, begin, ret_len);
     if (p->at == p->end || *p->at != '"')
         return false;
-    *ret = begin;
     *ret_len = (uint32_t)(p->at++ - begin);
     return true;
 }
 
-/* A long number is a handle or an address, of which all 64 bits may be used. */
-static bool set_long(struct rp_json_value *v, const char *digits, size_t len)
+/* A long number is a handle or an address, of which all 64 bits may be used, or negative. */
+static bool set_long(struct rp_json_value *v, const char *digits, size_t len, bool negative)
 {
     uint64_t bits = 0;
 
@@ -86,14 +200,53 @@ static bool set_long(struct rp_json_value *v, const char *digits, size_t len)
         if (__builtin_mul_overflow(bits, 10, &bits) ||
             __builtin_add_overflow(bits, (uint64_t)(digits[i] - '0'), &bits))
             return false;
-    if (bits <= INT64_MAX) {
+    if (bits <= INT64_MAX || (negative && bits - 1 <= INT64_MAX)) {
         v->type = RP_JSON_INTEGER;
-        v->integer = (int64_t)bits;
+        v->integer = (int64_t)(negative ? -bits : bits);
         return true;
     }
+    if (negative)
+        return false;
     v->type = RP_JSON_TEXT;
     v->text = digits;
     v->text_len = (uint32_t)len;
+    return true;
+}
+
+static bool take_digits(struct parser *p)
+{
+    const char *begin = p->at;
+
+    while (p->at < p->end && *p->at >= '0' && *p->at <= '9')
+        p->at++;
+    return p->at > begin;
+}
+
+/* Takes what follows the whole part of a number. */
+static bool take_decimal(struct parser *p, const char *begin, struct rp_json_value *v)
+{
+    bool small = true;
+
+    if (*p->at == '.') {
+        p->at++;
+        if (!take_digits(p))
+            return false;
+    }
+    if (p->at < p->end && (*p->at | 0x20) == 'e') {
+        p->at++;
+        p->at += p->at < p->end && (*p->at == '+' || *p->at == '-');
+        if (!take_digits(p))
+            return false;
+        small = false;
+    }
+    if (p->at == p->end || !memchr(",]} \n\t\r", *p->at, 7))
+        return false;
+    small = small && p->at - begin < DBL_MAX_10_EXP;
+    if (!small && !isfinite(strtod(begin, NULL)))
+        return false;
+    v->type = RP_JSON_DECIMAL;
+    v->text = begin;
+    v->text_len = (uint32_t)(p->at - begin);
     return true;
 }
 
@@ -110,11 +263,14 @@ static bool take_number(struct parser *p, struct rp_json_value *v)
         p->at++;
     }
     len = (size_t)(p->at - digits);
-    if (p->at == p->end || len == 0 || (*digits == '0' && len > 1) ||
-        !memchr(",]} \n\t\r", *p->at, 7))
+    if (p->at == p->end || len == 0 || (*digits == '0' && len > 1))
+        return false;
+    if (*p->at == '.' || (*p->at | 0x20) == 'e')
+        return take_decimal(p, digits - negative, v);
+    if (!memchr(",]} \n\t\r", *p->at, 7))
         return false;
     if (len > DIGITS_OF_INT64)
-        return !negative && set_long(v, digits, len);
+        return set_long(v, digits, len, negative);
     v->type = RP_JSON_INTEGER;
     v->integer = negative ? -number : number;
     return true;
@@ -171,7 +327,8 @@ static bool take_scalar(struct parser *p, struct rp_json_value *v)
 /* Takes an object with everything in it. */
 static bool take_record(struct parser *p)
 {
-    uint32_t open[DEEPEST], depth = 1;
+    uint32_t open[DEEPEST_ANY], depth = 1;
+    const uint32_t deepest = p->any_text ? DEEPEST_ANY : DEEPEST;
     struct rp_json_value *v = add_value(p->record);
 
     if (!v || !take(p, '{'))
@@ -191,7 +348,7 @@ static bool take_record(struct parser *p)
         if (!v || p->at == p->end)
             return false;
         if (*p->at == '{' || *p->at == '[') {
-            if (depth == DEEPEST)
+            if (depth == deepest)
                 return false;
             v->type = *p->at++ == '{' ? RP_JSON_OBJECT : RP_JSON_ARRAY;
             open[depth++] = (uint32_t)(p->record->count - 1);
@@ -205,12 +362,13 @@ static bool take_record(struct parser *p)
 /**
  * Parses the value at the beginning of a text, into which the values then point and in which the
  * ends of texts are made zeros. An integer that only fits without a sign becomes a text.
+ * @param any_text  with escapes, too; then the text is not as it was where 0 is returned
  * @return how many bytes it takes; 0: it is not plain, not whole, or too much for the memory, and
  *         the text is as it was
  */
-static size_t json_parse_plain(struct rp_json_record *record, char *text, size_t len)
+static size_t json_parse_plain(struct rp_json_record *record, char *text, size_t len, bool any_text)
 {
-    struct parser p = {record, text, text + len};
+    struct parser p = {record, text, text + len, any_text};
 
     record->count = 0;
     if (!take_record(&p))
@@ -596,10 +754,36 @@ int rp_json_stream_value(struct rp_json_stream *cut, const struct rp_buf **ret, 
 
 bool rp_json_stream_record(struct rp_json_stream *cut, struct rp_json_record *ret)
 {
-    size_t len = json_parse_plain(ret, cut->block + cut->at, cut->len - cut->at);
+    size_t len = json_parse_plain(ret, cut->block + cut->at, cut->len - cut->at, false);
 
     cut->at += len;
     return len > 0;
+}
+
+int rp_json_stream_object(struct rp_json_stream *cut, struct rp_json_record *ret,
+                          struct rp_err *err)
+{
+    const struct rp_buf *text;
+    uint64_t begin;
+    char first;
+    int result = rp_json_stream_peek(cut, &first, err);
+
+    if (result < 0)
+        return result;
+    if (first != '{')
+        return cut->len ? unexpected(cut, "'{'", err) : ended(cut, err);
+    begin = rp_json_stream_offset(cut) + 1;
+    if (rp_json_stream_record(cut, ret))
+        return 0;
+    result = rp_json_stream_value(cut, &text, err);
+    if (result < 0)
+        return result;
+    /* The text is the stream's own, which has no other use for it. */
+    if (json_parse_plain(ret, (char *)text->data, text->len, true) == text->len)
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "the object at byte %" PRIu64 " is not JSON, or nested deeper than %d", begin,
+                   DEEPEST_ANY);
 }
 
 int rp_json_stream_key(struct rp_json_stream *cut, char ret[RP_JSON_KEY_BYTES], struct rp_err *err)
@@ -740,9 +924,56 @@ int rp_json_numbers(const struct rp_json_value *record, const struct rp_json_fie
     return result;
 }
 
+/* Adds the first three digits behind the point, rounded by the fourth. */
+static bool add_thousandths(const char *digits, const char *end, uint64_t *sum)
+{
+    for (int i = 0; i < 3; i++) {
+        unsigned digit = digits < end ? (unsigned)(*digits++ - '0') : 0;
+        if (__builtin_mul_overflow(*sum, 10, sum) || __builtin_add_overflow(*sum, digit, sum))
+            return false;
+    }
+    return !__builtin_add_overflow(*sum, digits < end && *digits >= '5', sum);
+}
+
+static bool thousandths_of_decimal(const char *text, size_t len, int64_t *ret)
+{
+    const char *end = text + len, *at = text;
+    bool negative = *at == '-';
+    uint64_t sum = 0;
+
+    if (memchr(text, 'e', len) || memchr(text, 'E', len)) {
+        double value = strtod(text, NULL) * 1000;
+        *ret = value > -9e18 && value < 9e18 ? llround(value) : 0;
+        return value > -9e18 && value < 9e18;
+    }
+    for (at += negative; at < end && *at != '.'; at++)
+        if (__builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, (unsigned)(*at - '0'), &sum))
+            return false;
+    if (!add_thousandths(at < end ? at + 1 : end, end, &sum) || sum > INT64_MAX)
+        return false;
+    *ret = negative ? -(int64_t)sum : (int64_t)sum;
+    return true;
+}
+
+bool rp_json_thousandths(const struct rp_json_value *value, int64_t *ret)
+{
+    if (!value)
+        return false;
+    if (value->type == RP_JSON_INTEGER)
+        return !__builtin_mul_overflow(value->integer, 1000, ret);
+    return value->type == RP_JSON_DECIMAL &&
+           thousandths_of_decimal(value->text, value->text_len, ret);
+}
+
 bool rp_json_real(const struct rp_json_value *value, double *ret)
 {
     const char *text = text_of(value);
+
+    if (value->type == RP_JSON_DECIMAL) {
+        *ret = strtod(value->text, NULL);
+        return isfinite(*ret);
+    }
 
     if (text) {
         *ret = strtod(text, NULL);

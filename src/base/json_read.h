@@ -24,6 +24,7 @@ enum rp_json_type {
     RP_JSON_BOOLEAN,
     RP_JSON_INTEGER,
     RP_JSON_REAL,
+    RP_JSON_DECIMAL, /**< a number with a fraction or an exponent, as it is written */
     RP_JSON_TEXT,
     RP_JSON_OBJECT,
     RP_JSON_ARRAY,
@@ -38,7 +39,7 @@ struct rp_json_value {
     union {
         int64_t integer;
         double real;
-        const char *text; /**< terminated */
+        const char *text; /**< terminated; of a decimal it is not, but no number goes on there */
     };
 };
 
@@ -87,6 +88,14 @@ int rp_json_stream_key(struct rp_json_stream *cut, char ret[RP_JSON_KEY_BYTES], 
  * into the block until the next call. @return false: it is not, and is still to be read
  */
 bool rp_json_stream_record(struct rp_json_stream *cut, struct rp_json_record *ret);
+/**
+ * Reads an object of any kind into a record, without jansson: numbers with a fraction stay as they
+ * are written, so that no digit is lost, and escapes become the characters that they stand for. A
+ * zero byte in a text becomes U+FFFD. The record is valid until the next call.
+ * @return 0; RP_BAD_INPUT; RP_ENVIRONMENT
+ */
+int rp_json_stream_object(struct rp_json_stream *cut, struct rp_json_record *ret,
+                          struct rp_err *err);
 /** Reads a value.
  * @param ret its text, valid until the next call; NULL skips the value */
 int rp_json_stream_value(struct rp_json_stream *cut, const struct rp_buf **ret, struct rp_err *err);
@@ -125,6 +134,13 @@ struct rp_json_field {
 /** Reads numbers that fit with their sign. Handles and addresses have all bits. */
 int rp_json_numbers(const struct rp_json_value *record, const struct rp_json_field *fields,
                     size_t count, int64_t *ret, struct rp_err *err);
+
+/**
+ * Returns a number times a thousand, rounded to the nearest whole one from its decimal digits: the
+ * nanoseconds of a time in microseconds, to the last one.
+ * @return false: it is no number, or too large
+ */
+bool rp_json_thousandths(const struct rp_json_value *value, int64_t *ret);
 
 /** Reads a value that was counted.
  * @return whether it is a number */

@@ -270,7 +270,7 @@ static bool is_json(const char *path)
     rp_autoclose int fd = -1;
     unsigned char c = 0;
 
-    if (rp_store_is_json(path, false) || rp_store_is_named_json(path) ||
+    if (rp_store_is_json(path, false) || rp_store_is_kineto(path) || rp_store_is_named_json(path) ||
         rp_gzip_open(path, PEEK_BYTES, &fd, NULL) < 0)
         return false;
     while (read(fd, &c, 1) == 1 && isspace(c))

@@ -325,6 +325,34 @@ static int open_json(const char *path, struct rp_inputs *in, struct rp_err *err)
     }
 }
 
+/* Says so where a result will have no roofline and no occupancy. */
+static int note_other_vendor(struct rp_inputs *in, struct rp_store *store, struct rp_err *err)
+{
+    const struct rp_row_agent *agents;
+    size_t count;
+    int rc = rp_store_agents(store, &agents, &count, err);
+
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (strcmp(agents[i].vendor_name, "NVIDIA") == 0) {
+            rp_note(&in->notes,
+                    "%s is of GPUs of NVIDIA (%s): the graph and its times are read,"
+                    " limits of the GPU are not known",
+                    rp_store_path(store), agents[i].product_name);
+            break;
+        }
+    return rc;
+}
+
+static int open_kineto(const char *path, struct rp_inputs *in, struct rp_err *err)
+{
+    struct rp_store *store;
+    int rc = rp_store_open_kineto(path, &store, err);
+
+    if (rc == 0)
+        rc = add_store(in, store, NULL, err);
+    return rc < 0 ? rc : note_other_vendor(in, store, err);
+}
+
 static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
     struct rp_store *store;
@@ -336,6 +364,8 @@ static int open_trace(const char *path, struct rp_inputs *in, struct rp_err *err
     if (rp_store_csv_prefix(path, &prefix_len))
         return open_csv(path, prefix_len, in, err);
     is_json = rp_store_is_json(path, false);
+    if (!is_json && rp_store_is_kineto(path))
+        return open_kineto(path, in, err);
     foreign = is_json ? NULL : rp_foreign_what(path);
     if (foreign)
         return rp_fail(err, RP_BAD_INPUT, "%s: it is %s", path, foreign);
@@ -365,6 +395,8 @@ static bool is_said(const char *path, const struct rp_note_sink *notes)
 
 static bool is_json_trace(const char *path, const struct rp_note_sink *notes)
 {
+    if (rp_gzip_name_ends_with(path, ".json") && rp_store_is_kineto(path))
+        return true;
     return rp_gzip_name_ends_with(path, "results.json") && rp_store_is_json(path, true) &&
            !is_said(path, notes);
 }
@@ -703,7 +735,9 @@ static int refuse_folder(const char *path, struct rp_err *err)
                        foreign, what);
     return rp_fail(
         err, RP_BAD_INPUT,
-        "folder %s holds neither rocpd databases (*.db), nor JSON traces (*results.json), nor CSV"
+        "folder %s holds neither rocpd databases (*.db), nor JSON traces (*results.json), nor "
+        "traces"
+        " of the PyTorch profiler (*.json), nor CSV"
         " files of rocprofv3 or rocprof-compute (*kernel_trace.csv, *counter_collection.csv,"
         " pmc_perf.csv, *kernel_stats.csv), nor decoded thread traces "
         "(ui_output_agent_..._dispatch_...)",

@@ -24,7 +24,6 @@
  * instead.
  */
 
-#define PYTORCH   "a trace of the PyTorch profiler, which is not read yet: "
 #define AGAIN     "record the program with rocm-perf profile or rocprofv3"
 #define ROCPROFV2 "a result of rocprofv2, which is not read: " AGAIN
 #define ATT_V2    "a thread trace of rocprofv2, which is not read: record it with rocprofv3 --att"
@@ -33,7 +32,6 @@ static const struct {
     const char *pattern; /**< of the file's name, without .gz */
     const char *what;
 } by_name[] = {
-    {"*.pt.trace.json", PYTORCH AGAIN},
     {"*.pftrace", "a Perfetto trace, which is not read: add --output-format rocpd to rocprofv3"},
     {"*.otf2", "an OTF2 trace, which is not read: add --output-format rocpd to rocprofv3"},
     {"*.rpd", "an RPD trace (rocpd 2), which is not read: " AGAIN},
@@ -84,19 +82,12 @@ static char *head_of(const char *path)
     return head;
 }
 
-/* Many tools write Chrome's event format. PyTorch's files name its version and GPUs first. */
+/* Many tools write Chrome's event format. */
 static const char *what_by_events(const char *head)
 {
-    static const char *const of_pytorch[] = {"\"schemaVersion\"", "\"deviceProperties\"",
-                                             "\"distributedInfo\"", "\"cuda_runtime\"",
-                                             "ProfilerStep#"};
-
-    for (size_t i = 0; i < sizeof of_pytorch / sizeof of_pytorch[0]; i++)
-        if (strstr(head, of_pytorch[i]))
-            return PYTORCH AGAIN;
     return strstr(head, "\"traceEvents\"") || strstr(head, "\"ph\"")
                ? "a trace in Chrome's format, as rocprof and other tools write it, which is not"
-                 " read: " AGAIN
+                 " read, as the PyTorch profiler's alone is: " AGAIN
                : NULL;
 }
 

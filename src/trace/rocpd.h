@@ -367,6 +367,14 @@ int rp_store_open_csv(const char *path, struct rp_store **ret, struct rp_err *er
  */
 int rp_store_open_json(const char *path, size_t process, struct rp_store **ret, struct rp_err *err);
 /**
+ * Opens a trace of the PyTorch profiler (Kineto): Chrome's event format with GPU events, of HIP or
+ * CUDA. The file may be of any length, one of its events up to 64 MB.
+ * @return 0; RP_BAD_INPUT naming the event, or that there is no GPU event; RP_ENVIRONMENT
+ */
+int rp_store_open_kineto(const char *path, struct rp_store **ret, struct rp_err *err);
+/** Tests whether it begins as the PyTorch profiler's traces do. */
+bool rp_store_is_kineto(const char *path);
+/**
  * Tests whether it begins as the JSON traces of rocprofv3 do.
  * @param of_process  it must then also say of which process it is, which excerpts that other tools
  *         make, of samples for example, do not

@@ -14,7 +14,8 @@ CAPTURABLE = STARTS_WORK + ("hipEventRecord", "hipStreamWaitEvent")
 def ranges(a, end, threads):
     """ROCTx ranges (thread or None, start, end, message): nested ones on even threads, one of the whole process."""
     span = (end - a.t0) // 7
-    out = [(None, a.t0 + span, end - span // 3, "process")]
+    # The PyTorch profiler has none of the whole process.
+    out = [] if a.kineto else [(None, a.t0 + span, end - span // 3, "process")]
     for tid in range(0, threads, 2):
         for k in range(7):
             start = a.t0 + k * span

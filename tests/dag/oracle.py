@@ -42,6 +42,8 @@ def generate(base, size, seed, options):
 
 
 def guid_of(path):
+    if path.endswith(".json"):  # of the PyTorch profiler, which does not name processes
+        return path
     db = sqlite3.connect(path)
     guid = db.execute("SELECT value FROM rocpd_metadata WHERE tag = 'guid'").fetchone()[0]
     db.close()
@@ -50,6 +52,9 @@ def guid_of(path):
 
 def own_copies(path):
     """Calls that always wait, for a copy of their own: what they cost by themselves shows nowhere, and changes nothing."""
+    if path.endswith(".json"):
+        with open(path) as f:
+            return sum(e["name"][-16:] == "MemcpyWithStream" for e in json.load(f)["traceEvents"])
     db = sqlite3.connect(path)
     count = db.execute("SELECT COUNT(*) FROM rocpd_region r JOIN rocpd_string s ON s.id = r.name_id AND s.guid = r.guid"
                        " WHERE s.string = 'hipMemcpyWithStream'").fetchone()[0]
@@ -205,7 +210,8 @@ def compare(program, schema, base, oracle, options):
     if run.returncode:
         return [f"exit status {run.returncode}: {run.stderr}"], []
     trap = options[options.index("--trap") + 1].split(":")[0] if "--trap" in options else ""
-    got = json.loads(run.stdout)
+    # Calls of CUDA are called as HIP's are.
+    got = json.loads(run.stdout.replace('"cuda', '"hip') if "cuda" in options else run.stdout)
     guids = [guid_of(f) for f in files]
     unsure = "--warm" in options and got["repairs"]["unknown_costs"] - sum(map(own_copies, files))
     errors = list(gain_errors(got, oracle)) if trap in TRAPS else []

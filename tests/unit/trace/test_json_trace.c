@@ -292,8 +292,12 @@ static void same(const struct rp_json_value *v, json_t *wanted)
     case RP_JSON_NULL:
         assert_true(json_is_null(wanted));
         break;
+    case RP_JSON_DECIMAL:
+        assert_true(json_is_real(wanted));
+        assert_true(strtod(v->text, NULL) == json_real_value(wanted));
+        break;
     case RP_JSON_REAL:
-        fail_msg("a fraction is not plain");
+        fail_msg("a fraction stays as it is written");
     }
 }
 
@@ -302,7 +306,7 @@ static bool check(const char *text)
 {
     struct rp_json_record record = {0};
     char *mine = strdup(text);
-    size_t len = json_parse_plain(&record, mine, strlen(text));
+    size_t len = json_parse_plain(&record, mine, strlen(text), false);
     json_t *wanted = NULL;
 
     if (len == 0) {
@@ -319,6 +323,37 @@ static bool check(const char *text)
     return len > 0;
 }
 
+/* Says whether the text has a zero byte or half a pair, which are replaced here. */
+static bool has_replaced(const char *text)
+{
+    return strstr(text, "\\u0000") || strstr(text, "\\ud8") || strstr(text, "\\uD8");
+}
+
+/* What jansson takes is an object of any kind here, and the same. @return whether it was taken */
+static bool check_any(const char *text)
+{
+    struct rp_json_stream *cut = calloc(1, sizeof *cut);
+    struct rp_json_record record = {0};
+    struct rp_err err = RP_ERR_INIT;
+    json_t *wanted = by_jansson(text);
+    bool taken;
+
+    cut->fd = -1;
+    assert_int_equal(rp_json_stream_open(cut, put("any.json", text), 0, &err), 0);
+    taken = rp_json_stream_object(cut, &record, &err) == 0;
+    if (json_is_object(wanted)) {
+        if (!taken)
+            fail_msg("%s: %s", text, err.text);
+        if (!has_replaced(text))
+            same(record.values, wanted);
+    }
+    json_decref(wanted);
+    rp_json_stream_close(cut);
+    rp_json_record_free(&record);
+    free(cut);
+    return taken;
+}
+
 static const char record_text[] =
     "{\"size\":64, \"kind\": 3,\"operation\" "
     ":1,\"correlation_id\":{\"internal\":24001,\"external\":0}"
@@ -329,7 +364,8 @@ static const char record_text[] =
 static void test_what_is_plain(void **state)
 {
     static const char *const plain[] = {
-        record_text, "{}", " {\"a\" : { } } tail", "{\"a\":-0}", "{\"a\":1,\"a\":{\"b\":2}}",
+        "{\"a\":1.5,\"b\":[1e3,-0.25E-2]}", record_text, "{}", " {\"a\" : { } } tail", "{\"a\":-0}",
+        "{\"a\":1,\"a\":{\"b\":2}}",
     };
     static const char *const odd[] = {
         "",
@@ -340,8 +376,11 @@ static void test_what_is_plain(void **state)
         "{\"a\":1,}",
         "{,\"a\":1}",
         "{\"a\":01}",
-        "{\"a\":1.5}",
-        "{\"a\":1e3}",
+        "{\"a\":1.}",
+        "{\"a\":.5}",
+        "{\"a\":1e}",
+        "{\"a\":1e999}",
+        "{\"a\":1.5.2}",
         "{\"a\":-}",
         "{\"a\":NaN}",
         "{\"a\":nul}",
@@ -365,6 +404,33 @@ static void test_what_is_plain(void **state)
         assert_false(check(odd[i]));
 }
 
+static void test_objects_of_any_kind(void **state)
+{
+    static const char *const taken[] = {
+        "{\"a\":\"\\n\\t\\\"\\\\\\/\\b\\f\\r\"}",
+        "{\"a\":\"\xc3\xa9 \\u00e9 \\u20ac \\ud83d\\ude00\"}",
+        "{\"a\":\"\x01\"}", /* control bytes, which jansson refuses */
+        "{\"a\":\"\\ud83d \\ude00 \\ud83dx\"}",
+        "{\"\\u0061\":[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]}",
+        "{\"a\":NaN,\"b\":-Infinity,\"c\":18446744073709551615}",
+    };
+    static const char *const refused[] = {
+        "{\"a\":\"\\x\"}",
+        "{\"a\":\"\\u12g4\"}",
+        "{\"a\":\"\\u12\"}",
+        "{\"a\":tru}",
+        "[1]",
+        "{\"a\":1e999}",
+        "{\"a\"",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        assert_true(check_any(taken[i]));
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        assert_false(check_any(refused[i]));
+}
+
 static void test_changed_records(void **state)
 {
     static const char bytes[] = "{}[]\",:\\ 0189-+.eEntfu\n\x80";
@@ -378,6 +444,8 @@ static void test_changed_records(void **state)
         for (uint64_t k = draw(&seed) % 3 + 1; k; k--)
             text[draw(&seed) % (sizeof text - 1)] = bytes[draw(&seed) % (sizeof bytes - 1)];
         taken += check(text);
+        if (n % 16 == 0) /* Each is a file. */
+            check_any(text);
     }
     assert_in_range(taken, 400, 3600); /* both ways were taken */
 }
@@ -392,7 +460,7 @@ static void test_beginnings(void **state)
         char *part = malloc(len + 1); /* what is behind it must not be read */
         memcpy(part, record_text, len);
         part = realloc(part, len ? len : 1);
-        assert_int_equal(json_parse_plain(&record, part, len), 0);
+        assert_int_equal(json_parse_plain(&record, part, len, false), 0);
         free(part);
     }
     rp_json_record_free(&record);
@@ -404,7 +472,7 @@ int main(void)
         cmocka_unit_test(test_values),        cmocka_unit_test(test_no_values),
         cmocka_unit_test(test_seams),         cmocka_unit_test(test_what_is_wrong_is_named),
         cmocka_unit_test(test_what_is_plain), cmocka_unit_test(test_changed_records),
-        cmocka_unit_test(test_beginnings),
+        cmocka_unit_test(test_beginnings),    cmocka_unit_test(test_objects_of_any_kind),
     };
 
     return cmocka_run_group_tests(tests, kit_setup, kit_teardown);
