@@ -510,11 +510,13 @@ int rp_proc_exec(const struct rp_proc *proc, struct rp_err *err)
 }
 
 /* Runs in the child. It reports a failing exec through the pipe, which a successful one closes. */
-static void child_main(const struct rp_proc *proc, bool own_group, int report_fd)
+static void child_main(const struct rp_proc *proc, pid_t parent, bool own_group, int report_fd)
 {
     int code = ENOMEM;
 
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* Nobody would wait for the child if we are killed. */
+    if (getppid() != parent)          /* We were killed before that. */
+        _exit(127);
     if (own_group)
         setpgid(0, 0);
     /* exec resets the caught signals by itself. */
@@ -729,6 +731,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
      * one the signal comes to this process alone, and must reach what a script has started, too. */
     bool own_group = proc->limits || !isatty(STDIN_FILENO) || (survives && !proc->result_survives);
     ssize_t got;
+    const pid_t parent = getpid();
     pid_t child;
 
     if (pipe2(report, O_CLOEXEC) != 0)
@@ -741,7 +744,7 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
     }
     if (child == 0) {
         rp_orphans_leave(adopted);
-        child_main(proc, own_group, report[1]);
+        child_main(proc, parent, own_group, report[1]);
     }
     if (own_group)
         /* The child does so too, because nobody knows which of the two is first. */

@@ -72,12 +72,24 @@ static int make(const struct rp_setup_cli *args, const char *folder, bool by_its
                 by_itself ? "rocm-perf profile PROGRAM" : next);
 }
 
+/** None is made where there is one: options that say how are for nothing. */
+static void note_unused(const struct rp_setup_cli *args)
+{
+    if (args->mirror || args->keyring || args->unverified)
+        rp_cli_note("note: there is a ROCm, and none is made: %s is not used; name a folder "
+                    "with --prefix to make one",
+                    args->mirror    ? "--mirror"
+                    : args->keyring ? "--keyring"
+                                    : "--unverified");
+}
+
 int rp_cmd_setup(int argc, char **argv)
 {
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     const char *wish = getenv("ROCM_PATH");
     struct rp_setup_cli args;
     struct rp_err err = RP_ERR_INIT;
+    bool is_given;
     int code;
 
     if (!rp_options_parse(RP_COMMAND_setup, argc, argv, &args, &code))
@@ -91,10 +103,13 @@ int rp_cmd_setup(int argc, char **argv)
         rp_fail(&err, RP_ENVIRONMENT, "%s, or make a ROCm with --prefix", env.rocm_problem);
         return rp_cli_error(&err);
     }
+    is_given =
+        env.rocm_kind == RP_ROCM_INSTALLED || (env.rocm_kind == RP_ROCM_PRIVATE && wish && *wish);
+    if (!is_given)
+        return make(&args, env.private_root, true);
+    note_unused(&args);
     if (env.rocm_kind == RP_ROCM_INSTALLED)
         return tell("installed", env.rocm_version ? env.rocm_version : "of unknown version",
                     env.rocm_root, NULL);
-    if (env.rocm_kind == RP_ROCM_PRIVATE && wish && *wish)
-        return tell("private, from Debian", env.rocm_version, env.rocm_root, NULL);
-    return make(&args, env.private_root, true);
+    return tell("private, from Debian", env.rocm_version, env.rocm_root, NULL);
 }

@@ -20,6 +20,9 @@ for command in doctor "hipcc -c none.hip" "run ./app" "profile ./app"; do
 done
 
 # A folder may have a name of any bytes.
+# Where there is a ROCm, setup makes none, and says of options that they are for nothing.
+expect 0 env ROCM_PATH="$ROCM_PERF_ROCM" rocm-perf setup --mirror http://127.0.0.1:9/debian
+says err 'there is a ROCm, and none is made: --mirror is not used; name a folder with --prefix'
 expect 4 env ROCM_PATH="$SCRATCH/$(printf 'x\377y')" rocm-perf doctor --json
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/doctor.schema.json" out
 [ "$(json rocm.candidates.0.reason out)" = 'there is no such folder' ] || fail "$(cat out)"
