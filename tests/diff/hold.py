@@ -6,13 +6,15 @@ An empty asm behind an instruction hides from the steps after it where its resul
   nothing   none: to see that the code by itself differs
   bits      integers whose bits are taken for a float: not made an operand of SDWA without its sign
   division  operands of integer divisions: nothing is known of their bits, so that they are not divided as short floats
+  constants floats of 16 bits or fewer, which a multiply-and-add of f16 and float takes for f16
   free      what costs no instruction: not moved out of its branch by StructurizeCFG
 tests/isa/semantics.md has what goes wrong. Arithmetic, packed or not, stays as it was.
 """
 import re
+import struct
 import sys
 
-HELD = {"half", "float", "double", "i16", "i32", "i64", "<2 x half>", "<2 x i16>"}
+HELD = {"half", "float", "double", "i16", "i32", "i64", "<2 x half>", "<2 x i16>", "<2 x i32>", "<2 x float>"}
 FLAGS = r"(?:(?:nnan|ninf|nsz|arcp|contract|afn|reassoc|fast|exact) )*"
 TYPE = r"(<[^>]+>|\w+)"
 COSTS_NOTHING = {
@@ -36,6 +38,12 @@ def behind(step, opcode, rest):
     return None
 
 
+def is_short(constant):
+    """Whether a float constant of the IR has no bits in its upper half, and is not zero."""
+    value = struct.unpack(">d", bytes.fromhex(constant[2:]))[0]
+    return 0 < struct.unpack("<I", struct.pack("<f", value))[0] < 1 << 16
+
+
 def held(name, kind, value):
     return f'  {name} = call {kind} asm sideeffect "", "=v,0"({kind} {value})\n'
 
@@ -43,6 +51,11 @@ def held(name, kind, value):
 def hold(step, lines):
     number = 0
     for line in lines:
+        for constant in re.findall(r"float (0x[0-9A-F]{16})\b", line) if "@llvm.fma.f32(" in line else ():
+            if step == "constants" and is_short(constant):
+                number += 1
+                yield held(f"%rp.{number}", "float", constant)
+                line = line.replace(constant, f"%rp.{number}", 1)
         found = re.match(r"  (%[-\w.$]+) = " + FLAGS + r"(\w+) (.*?)(?:, !.*)?$", line)
         if not found:
             yield line
@@ -66,6 +79,6 @@ def hold(step, lines):
         yield line
 
 
-if len(sys.argv) != 2 or sys.argv[1] not in ("nothing", "bits", "division", "free"):
+if len(sys.argv) != 2 or sys.argv[1] not in ("nothing", "bits", "division", "constants", "free"):
     sys.exit(__doc__)
 sys.stdout.writelines(hold(sys.argv[1], sys.stdin))
