@@ -304,23 +304,44 @@ struct target {
     char *script;   /**< NULL: it is none */
 };
 
+/** @param found room for the path of what env would start */
 static bool find_target(const char *path, char *const *argv, const char *search_path,
-                        struct rp_loader_words *words, struct target *ret)
+                        char line[256], char found[PATH_MAX], struct target *ret)
 {
     char *program, *argument;
 
     *ret = (struct target){.program = path, .name = argv[0]};
     if (needs_loader(path))
         return true;
-    if (!read_script_line(path, words->script_line, &program, &argument))
+    if (!read_script_line(path, line, &program, &argument))
         return false;
     *ret = (struct target){program, program, argument, (char *)(uintptr_t)path};
     if (is_env_of(program, argument)) {
-        if (!rp_loader_search(search_path, argument, words->script_program))
+        if (!rp_loader_search(search_path, argument, found))
             return false;
-        *ret = (struct target){words->script_program, argument, NULL, ret->script};
+        *ret = (struct target){found, argument, NULL, ret->script};
     }
     return needs_loader(ret->program);
+}
+
+static __attribute__((noinline)) bool script_needs_loader(const char *path, const char *search_path)
+{
+    char *const no_words[] = {NULL};
+    char line[256], found[PATH_MAX];
+    struct target target;
+
+    return find_target(path, no_words, search_path, line, found, &target);
+}
+
+bool rp_loader_is_needed(const char *path, const char *search_path)
+{
+    const int saved = errno;
+    char line[256];
+    const bool is = needs_loader(path) || (rp_loader_script_program(path, line) &&
+                                           script_needs_loader(path, search_path));
+
+    errno = saved;
+    return is;
 }
 
 bool rp_loader_command(const char *setting, const char *user_libraries, const char *search_path,
@@ -332,7 +353,7 @@ bool rp_loader_command(const char *setting, const char *user_libraries, const ch
     char **at = ret_argv;
 
     if (!argv || !argv[0] || !cut_setting(setting, words, &parts) ||
-        !find_target(path, argv, search_path, words, &target) ||
+        !find_target(path, argv, search_path, words->script_line, words->script_program, &target) ||
         !make_absolute(target.program, words->program) ||
         !join_libraries(words->libraries, user_libraries, parts.folders))
         return false;

@@ -51,6 +51,10 @@ bool rp_loader_command(const char *setting, const char *user_libraries, const ch
                        const char *path, char *const *argv, struct rp_loader_words *words,
                        char **ret_argv);
 
+/** Says of most programs that rp_loader_command() would return false for them, without the 30 KB of
+ * struct rp_loader_words: a thread that starts programs may have 16 KB of stack. */
+bool rp_loader_is_needed(const char *path, const char *search_path);
+
 /** Returns what the first line of a script names, in @p line; NULL: it is no script that can be
  * read, or has no such line. */
 const char *rp_loader_script_program(const char *path, char line[256]);

@@ -88,6 +88,11 @@ static bool may_need_loader(char *const *env)
     return variable(env, RP_LOADER_VARIABLE) != NULL;
 }
 
+static bool is_for_loader(const char *path, char *const *env)
+{
+    return may_need_loader(env) && rp_loader_is_needed(path, variable(env, "PATH"));
+}
+
 /** @return whether @p ret_argv is the command to start instead */
 static bool by_loader(const char *path, char *const *argv, char *const *env,
                       struct rp_loader_words *words, char **ret_argv)
@@ -104,7 +109,10 @@ static bool by_loader(const char *path, char *const *argv, char *const *env,
 /** Returns memory of the caller's for the longest command of this one. */
 #define COMMAND_FOR(argv) alloca((words_of(argv) + RP_LOADER_ARGUMENTS) * sizeof(char *))
 
-static int exec_path(const char *path, char *const *argv, char *const *env)
+/* The functions that have the words on their stack are called for programs that need a loader. */
+#define LARGE_STACK __attribute__((noinline))
+
+static LARGE_STACK int exec_by_loader(const char *path, char *const *argv, char *const *env)
 {
     struct rp_loader_words words;
     char **command = COMMAND_FOR(argv);
@@ -112,6 +120,12 @@ static int exec_path(const char *path, char *const *argv, char *const *env)
     if (by_loader(path, argv, env, &words, command))
         return NEXT(execve)(command[0], command, env);
     return NEXT(execve)(path, argv, env);
+}
+
+static int exec_path(const char *path, char *const *argv, char *const *env)
+{
+    return is_for_loader(path, env) ? exec_by_loader(path, argv, env)
+                                    : NEXT(execve)(path, argv, env);
 }
 
 /** Finds what execvp() would start: in the PATH of this process, whatever the new one's is. */
@@ -129,18 +143,16 @@ static bool find_file(const char *file, char ret[PATH_MAX])
 
 static int exec_file(const char *file, char *const *argv, char *const *env)
 {
-    struct rp_loader_words words;
-    char path[PATH_MAX], **command = COMMAND_FOR(argv);
+    char path[PATH_MAX];
 
-    if (may_need_loader(env) && find_file(file, path) &&
-        by_loader(path, argv, env, &words, command))
-        return NEXT(execve)(command[0], command, env);
+    if (may_need_loader(env) && find_file(file, path) && is_for_loader(path, env))
+        return exec_by_loader(path, argv, env);
     return NEXT(execvpe)(file, argv, env);
 }
 
 RP_EXPORT int execve(const char *path, char *const *argv, char *const *env)
 {
-    return may_need_loader(env) ? exec_path(path, argv, env) : NEXT(execve)(path, argv, env);
+    return exec_path(path, argv, env);
 }
 
 RP_EXPORT int execv(const char *path, char *const *argv)
@@ -191,6 +203,19 @@ EXEC_LIST_HOOK(execl, execve, environ)
 EXEC_LIST_HOOK(execlp, execvpe, environ)
 EXEC_LIST_HOOK(execle, execve, va_arg(args, char *const *))
 
+static LARGE_STACK int spawn_by_loader(pid_t *ret_pid, const char *path,
+                                       const posix_spawn_file_actions_t *actions,
+                                       const posix_spawnattr_t *attributes, char *const *argv,
+                                       char *const *env)
+{
+    struct rp_loader_words words;
+    char **command = COMMAND_FOR(argv);
+
+    if (by_loader(path, argv, env, &words, command))
+        return NEXT(posix_spawn)(ret_pid, command[0], actions, attributes, command, env);
+    return NEXT(posix_spawn)(ret_pid, path, actions, attributes, argv, env);
+}
+
 /* The actions may change the folder first. A relative path is then another program's here, if it is
  * one at all. */
 RP_EXPORT int posix_spawn(pid_t *restrict ret_pid, const char *restrict path,
@@ -198,11 +223,8 @@ RP_EXPORT int posix_spawn(pid_t *restrict ret_pid, const char *restrict path,
                           const posix_spawnattr_t *restrict attributes, char *const argv[restrict],
                           char *const env[restrict])
 {
-    struct rp_loader_words words;
-    char **command = COMMAND_FOR(argv);
-
-    if (may_need_loader(env) && by_loader(path, argv, env, &words, command))
-        return NEXT(posix_spawn)(ret_pid, command[0], actions, attributes, command, env);
+    if (is_for_loader(path, env))
+        return spawn_by_loader(ret_pid, path, actions, attributes, argv, env);
     return NEXT(posix_spawn)(ret_pid, path, actions, attributes, argv, env);
 }
 
@@ -211,11 +233,9 @@ RP_EXPORT int posix_spawnp(pid_t *restrict ret_pid, const char *restrict file,
                            const posix_spawnattr_t *restrict attributes, char *const argv[restrict],
                            char *const env[restrict])
 {
-    struct rp_loader_words words;
-    char path[PATH_MAX], **command = COMMAND_FOR(argv);
+    char path[PATH_MAX];
 
-    if (may_need_loader(env) && find_file(file, path) &&
-        by_loader(path, argv, env, &words, command))
-        return NEXT(posix_spawn)(ret_pid, command[0], actions, attributes, command, env);
+    if (may_need_loader(env) && find_file(file, path) && is_for_loader(path, env))
+        return spawn_by_loader(ret_pid, path, actions, attributes, argv, env);
     return NEXT(posix_spawnp)(ret_pid, file, actions, attributes, argv, env);
 }

@@ -110,6 +110,45 @@ for program in python3 "$python"; do
     expect 7 rocm-perf run --device software -- "$program" again.py
 done
 
+# A thread with the smallest stack that there is starts programs, too.
+cat >small.c <<'EOF'
+#include <limits.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int ways;
+static void *start(void *file)
+{
+    char *const argv[] = {file, NULL};
+    int status;
+    pid_t pid;
+    if (posix_spawn(&pid, file, NULL, NULL, argv, environ) == 0 && waitpid(pid, &status, 0) == pid && status == 0)
+        ways++;
+    if (posix_spawnp(&pid, "true", NULL, NULL, argv, environ) == 0 && waitpid(pid, &status, 0) == pid && status == 0)
+        ways++;
+    if ((pid = fork()) == 0)
+        execve(file, argv, environ);
+    if (waitpid(pid, &status, 0) == pid && status == 0)
+        ways++;
+    return NULL;
+}
+int small(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+    if (pthread_create(&thread, &attributes, start, "/bin/true") != 0 || pthread_join(thread, NULL) != 0)
+        return -1;
+    return ways;
+}
+EOF
+cc -shared -fPIC -D_GNU_SOURCE small.c -o small.so -pthread
+expect 0 rocm-perf run --device software -- "$python" -c 'import ctypes, hip; hip.devices(); print("ways", ctypes.CDLL("./small.so").small())'
+says out 'ways 3'
+
 # What a program sees of itself is what it would see without the loader.
 cat >self.py <<'EOF'
 import os

@@ -76,8 +76,11 @@ static bool plan(const char *path, const char *user_libraries)
 {
     char *const argv[] = {(char *)"name", (char *)"-x", NULL};
 
-    return rp_loader_command("/bin/sh:/p/libstdc++.so.6:/p/lib", user_libraries, scratch_dir, path,
-                             argv, &words, command);
+    bool is = rp_loader_command("/bin/sh:/p/libstdc++.so.6:/p/lib", user_libraries, scratch_dir,
+                                path, argv, &words, command);
+
+    assert_true(!is || rp_loader_is_needed(path, scratch_dir));
+    return is;
 }
 
 static void is_command(const char *const *expected)
@@ -113,7 +116,7 @@ static void programs_that_may_load_rocm_are_started(void **state)
         struct program p = program_of(rows[i].interp, rows[i].library);
         rp_autofree char *path = put(rows[i].name, &p, sizeof p, rows[i].mode);
 
-        if (plan(path, NULL) != rows[i].wanted)
+        if (plan(path, NULL) != rows[i].wanted || rp_loader_is_needed(path, NULL) != rows[i].wanted)
             fail_msg("row %zu: %s", i, rows[i].name);
         unlink(path);
     }
