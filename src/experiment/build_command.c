@@ -308,18 +308,39 @@ static bool contains(const struct rp_words *words, const char *part)
 #define GUESS_FAILED(options)                                                                      \
     "; hipcc " options " was tried: say with --build how the program is built, or with --flags "   \
     "'-I inc -DX' which options it needs"
+#define SCRIPT_GUESS_FAILED(options)                                                               \
+    "; which flags --build compiles with is not known (hipcc " options " was tried):"              \
+    " give them with --flags '-I inc -DX', or --compile-commands FILE"
 
 const char *rp_compile_command_hint(const struct rp_compile_command *command)
 {
+    const bool script = command->program.count > 0, lines = words_have(&command->compiler, "-g");
+
     if (!command->guessed)
-        return command->program.count ? "; --build may compile with other options than those of "
-                                        "--flags or --compile-commands"
-                                      : "";
-    return command->program.count ? "; which flags --build compiles with is not known (hipcc -O3 "
-                                    "was tried): give them "
-                                    "with --flags '-I inc -DX', or --compile-commands FILE"
-           : contains(&command->compiler, "-g") ? GUESS_FAILED("-g -O3")
-                                                : GUESS_FAILED("-O3");
+        return script ? "; --build may compile with other options than those of "
+                        "--flags or --compile-commands"
+                      : "";
+    if (script)
+        return lines ? SCRIPT_GUESS_FAILED("-g -O3") : SCRIPT_GUESS_FAILED("-O3");
+    return lines ? GUESS_FAILED("-g -O3") : GUESS_FAILED("-O3");
+}
+
+const char *rp_compile_command_lines_hint(const struct rp_compile_command *command)
+{
+    return command->lacks_lines
+               ? "; the program has line tables: it was built with -g, which is missing here"
+               : "";
+}
+
+/** Says whether the compiler writes line tables. The last of such options counts. */
+static bool writes_lines(const struct rp_words *words)
+{
+    bool lines = false;
+
+    for (size_t i = 0; i < words->count; i++)
+        if (strncmp(words->list[i], "-g", 2) == 0)
+            lines = strcmp(words->list[i], "-g0") != 0;
+    return lines;
 }
 
 /** Says whether a library that is loaded is between the source and the program. */
@@ -770,6 +791,7 @@ static int read_all(struct rp_compile_command *command, const struct rp_build_ch
             command->source);
     if (!command->compiler.count && read_compiler(command, choice, err) < 0)
         return -(int)err->code;
+    command->lacks_lines = choice->has_lines && !writes_lines(&command->compiler);
     return 0;
 }
 

@@ -50,8 +50,9 @@ struct rp_compile_command {
     char *directory; /**< in which relative paths of `compiler` are meant; NULL: the current one */
     struct rp_words program; /**< makes the program, when that is not the compiler itself */
     struct rp_words compiler;
-    char *temporary; /**< $TMPDIR of the compilers; NULL: unchanged */
-    bool guessed;    /**< nobody has said which flags `program` compiles with */
+    char *temporary;  /**< $TMPDIR of the compilers; NULL: unchanged */
+    bool guessed;     /**< nobody has said which flags `program` compiles with */
+    bool lacks_lines; /**< the program has line tables, and the compiler writes none */
 };
 
 /* compiler_options.def says what the words of a compiler's command line mean. */
@@ -141,6 +142,10 @@ const char *rp_compile_command_origin(const struct rp_compile_command *command);
  * program. This returns "; ..." with the remedy for such a message, or "".
  */
 const char *rp_compile_command_hint(const struct rp_compile_command *command);
+
+/** Returns "; ..." with the option that is missing where the program has line tables and the
+ * command makes none, or "". The compiler may make other code with -g than without. */
+const char *rp_compile_command_lines_hint(const struct rp_compile_command *command);
 
 /**
  * Checks that RP_COMPILE_PROGRAM can be made, and that the source's device code becomes part of it

@@ -124,9 +124,10 @@ static int check_origin(struct rp_kernel_run *run, struct rp_err *err)
     return rp_fail(
         err, RP_BAD_INPUT,
         "%s: the code of %s is not what %s makes of %s: give the source as it was built, "
-        "and with --build the command that built it, or build the program anew%s",
+        "and with --build the command that built it, or build the program anew%s%s",
         run->s->program, run->facts->name, rp_compile_command_origin(run->s->command),
-        run->s->source, rp_compile_command_hint(run->s->command));
+        run->s->source, rp_compile_command_lines_hint(run->s->command),
+        rp_compile_command_hint(run->s->command));
 }
 
 static json_t *geometries_json(const struct rp_captures *captures)

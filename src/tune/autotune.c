@@ -263,6 +263,22 @@ static int leave(const struct autotune *a, const json_t *json, struct rp_err *er
     return 0;
 }
 
+/** A fraction that is less than one configuration stands for one. */
+static void note_small_seed(const struct autotune *a)
+{
+    const struct rp_search_options *o = &a->search;
+    const double count = (double)o->space->count;
+    rp_autofree char *line = NULL;
+
+    if (o->seed_fraction <= 0 || o->seed_fraction * count >= 1 || count < 2 ||
+        o->max_fraction * count < 1)
+        return;
+    line = rp_format("--seed-fraction %.6g of %zu configurations is less than one of them: the "
+                     "first phase runs one",
+                     o->seed_fraction, o->space->count);
+    note(a, line);
+}
+
 /** The first failure tells most, because those behind it often have the same cause. */
 static char *why_given_up(const struct autotune *a)
 {
@@ -303,6 +319,7 @@ static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err
     if ((rc = find_strategy(a, err)) < 0 || (rc = open_space(a, err)) < 0 ||
         (rc = read_import(a, err)) < 0)
         return rc;
+    note_small_seed(a);
     if ((rc = check_outputs(a->o, err)) < 0 || (a->o->export_t1 && (rc = write_t1(a, err)) < 0))
         return rc;
     if (!a->o->simulate && (rc = rp_program_runner_check_device(&a->live, err)) < 0)

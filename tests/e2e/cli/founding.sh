@@ -160,6 +160,11 @@ expect 0 rocm-perf autotune --space search_space.json --cmd-template "./kernel -
 expect 0 rocm-perf autotune --space search_space.json --cmd-template "./kernel --bm {BLOCK_M} --bn {BLOCK_N}" \
     --max-fraction 0.6 --seed-fraction 0.1 -o fewer --json
 [ "$(seeds out)" = 2 ] || fail 'the seed phase is not a tenth of the space'
+! grep -q 'is less than one' err || fail 'a fraction of 2 configurations is called less than one'
+expect 0 rocm-perf autotune --space search_space.json --cmd-template "./kernel --bm {BLOCK_M} --bn {BLOCK_N}" \
+    --max-fraction 0.1 --seed-fraction 1e-9 -o one --json
+[ "$(seeds out)" = 1 ] || fail 'less than one configuration is not one'
+says err '--seed-fraction 1e-09 of 20 configurations is less than one of them: the first phase runs one'
 expect 2 rocm-perf autotune --space search_space.json --cmd-template "./kernel --bm {BLOCK_M}" --seed-fraction 0.3
 says err '--seed-fraction 0.3 is more than --max-fraction 0.2'
 cd ..

@@ -211,6 +211,39 @@ static void programs_of_linked_device_code_and_libraries_are_refused(void **stat
     makes_no_program((struct rp_build_choice){.build = "hipcc -c {source} -o k.o"}, "object file");
 }
 
+/** Where the program has line tables, options without -g are not those that it was built with. */
+static void a_missing_g_is_named(void **state)
+{
+    static const struct {
+        const char *build, *flags;
+        bool has_lines, named;
+    } cases[] = {
+        {NULL, "-O3", true, true},
+        {NULL, "-O3", false, false},
+        {NULL, "-O3 -g", true, false},
+        {NULL, "-ggdb -O3", true, false},
+        {NULL, "-g -O3 -g0", true, true},
+        {NULL, NULL, true, false},
+        {"./b.sh {source} {output}", "-O1", true, true},
+        {"hipcc -O3 {source} -o {output}", NULL, true, true},
+        {"hipcc -g1 {source} -o {output}", NULL, true, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rp_build_choice choice = {
+            .build = cases[i].build, .flags = cases[i].flags, .has_lines = cases[i].has_lines};
+        struct rp_compile_command *command;
+        struct rp_err err = RP_ERR_INIT;
+
+        assert_int_equal(rp_compile_command_read(&choice, test_source, &command, &err), 0);
+        const char *hint = rp_compile_command_lines_hint(command);
+        if ((strstr(hint, "built with -g") != NULL) != cases[i].named)
+            fail_msg("case %zu: '%s'", i, hint);
+        rp_compile_command_free(command);
+    }
+}
+
 /** Flags go to the device code of a script, and to the whole without one; both sources of them, or
  *  one beside a compiler's call, are an error rather than left aside. */
 static void flags_are_used_or_refused(void **state)
@@ -384,6 +417,7 @@ int main(void)
         cmocka_unit_test(options_that_write_other_files_are_left_out),
         cmocka_unit_test(builds_that_cannot_be_used_are_refused),
         cmocka_unit_test(programs_of_linked_device_code_and_libraries_are_refused),
+        cmocka_unit_test(a_missing_g_is_named),
         cmocka_unit_test(flags_are_used_or_refused),
         cmocka_unit_test(a_header_is_changed_for_those_that_include_it),
         cmocka_unit_test(other_programs_get_both_paths),
