@@ -279,17 +279,18 @@ static double program_factor(const struct rp_dag_result *dag, const struct rp_in
     return left > 0 && left < 1 ? 1 / left : 1;
 }
 
+/* Sums of kernels know nothing of copies and gaps, so that they say nothing of the time end to end.
+ */
 static void find_program_gains(const struct rp_dag_result *dag,
                                const struct rp_bottleneck_index *index, struct rp_bottlenecks *b)
 {
+    if (b->basis != RP_RANK_CRITICAL_PATH)
+        return;
     for (size_t i = 0; i < b->kernel_count; i++) {
         struct rp_bottleneck_kernel *k = &b->kernels[i];
         const struct rp_factor_range *gain = &k->finding.gain;
         size_t count;
-        const struct rp_indexed_name *found =
-            b->basis == RP_RANK_CRITICAL_PATH
-                ? rp_name_index_find(&index->what_ifs, k->name, &count)
-                : NULL;
+        const struct rp_indexed_name *found = rp_name_index_find(&index->what_ifs, k->name, &count);
 
         if (!gain->known || !k->weight.known || k->weight.value >= 1 + 1e-9)
             continue;
