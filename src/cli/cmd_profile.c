@@ -918,6 +918,8 @@ int rp_cmd_profile(int argc, char **argv)
         options.runs = 1; /* MPI starts a rank once. */
     if (is_rank)
         options.output = job.output;
+    else
+        rp_profile_note_stale(options.output, 0);
     if (profile_session_run(&options, &job, &session, &err) < 0) {
         if (is_rank)
             rp_profile_job_end(&options, &job, NULL, session.failed_status);

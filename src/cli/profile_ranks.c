@@ -45,8 +45,9 @@ static char *parent_id(void)
 }
 
 /* What all ranks of a job have in common, and no other job: what its launcher says, or else the
- * launcher itself, which has started all of them on one machine. */
-static char *job_id(void)
+ * launcher itself, which has started all of them on one machine. Ranks that are started by hand,
+ * each in a shell of its own, have nothing in common but the folder. */
+static char *job_id(const char *rank_variable)
 {
     static const char *const sets[][3] = {
         {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"},
@@ -62,7 +63,7 @@ static char *job_id(void)
         if (first && *first && second)
             return rp_format("%s.%s.%s", first, second, third ? third : "");
     }
-    return parent_id();
+    return strcmp(rank_variable, "RANK") == 0 ? rp_strdup("by hand") : parent_id();
 }
 
 /* Names of folders are made of it. */
@@ -75,19 +76,48 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
+static void note_what_is_no_rank(const struct rp_rank *rank)
+{
+    for (size_t i = 0; i < RP_RANK_VARIABLES && !rank->variable; i++) {
+        const char *value = getenv(rp_rank_variables[i].rank);
+
+        if (value && *value && rp_rank_number(value) < 0) {
+            rp_cli_note("%s=%s is no rank: this is profiled as a program of its own",
+                        rp_rank_variables[i].rank, value);
+            return;
+        }
+    }
+    if (rank->variable && !rank->size && strcmp(rank->variable, "PMIX_RANK") == 0)
+        rp_cli_note("PMIX_RANK=%d does not say of how many: if there are others, give each rank a "
+                    "folder of its own with -o",
+                    rank->rank);
+}
+
+/* A job that was killed has left marks, which would let this one end too early. */
+static void forget_mark(const struct rp_profile_job *job)
+{
+    rp_autofree char *good = rp_format("%s/.ranks-%s/rank-%d", job->root, job->id, job->rank);
+    rp_autofree char *failed = rp_format("%s.failed", good);
+
+    unlink(good);
+    unlink(failed);
+}
+
 bool rp_profile_job_find(const char *output, struct rp_profile_job *ret)
 {
     const struct rp_rank rank = rp_rank_find(variable, NULL);
     rp_autofree char *id = NULL;
 
+    note_what_is_no_rank(&rank);
     if (!rank.variable || rank.size < 2)
         return false;
-    id = job_id();
+    id = job_id(rank.variable);
     *ret = (struct rp_profile_job){.rank = rank.rank,
                                    .size = rank.size,
                                    .root = rp_strdup(output),
                                    .output = rp_format("%s/rank-%d", output, rank.rank),
                                    .id = rp_format("%016" PRIx64, hash_of(id))};
+    forget_mark(ret);
     return true;
 }
 
@@ -162,15 +192,14 @@ static void add_traces(const struct rp_profile_job *job, int rank, struct rp_run
     globfree(&found);
 }
 
-static void note_stale(const struct rp_profile_job *job)
+void rp_profile_note_stale(const char *root, int size)
 {
-    rp_autofree char *stale = rp_format("%s/rank-%d", job->root, job->size);
+    rp_autofree char *stale = rp_format("%s/rank-%d", root, size);
 
     if (rp_path_is_dir(stale))
-        rp_cli_note(
-            "warning: %s and above are of an earlier job of more ranks: remove them, or name "
-            "another folder with -o",
-            stale);
+        rp_cli_note("warning: %s and above are of an earlier job: remove them, or name "
+                    "another folder with -o",
+                    stale);
 }
 
 /* Of a rank that has failed there is no report; what it would say of all ranks is in the traces.
@@ -265,7 +294,7 @@ static int print_all(const struct rp_profile_cli *options, const struct rp_profi
     int rc;
 
     failed = add_good(job, marks, &run);
-    note_stale(job);
+    rp_profile_note_stale(job->root, job->size);
     if (!run.db_count) {
         rp_cli_note("no rank of %d has left a result", job->size);
         return RP_OK;

@@ -123,6 +123,8 @@ struct rp_profile_report;
 /** Finds by a launcher's variables whether there are other ranks.
  * @param ret release with rp_profile_job_free */
 bool rp_profile_job_find(const char *output, struct rp_profile_job *ret);
+/** Prints a warning where there are folders of more ranks than this run has. */
+void rp_profile_note_stale(const char *root, int size);
 /** Accepts zeros. */
 void rp_profile_job_free(struct rp_profile_job *job);
 

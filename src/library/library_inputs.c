@@ -860,6 +860,23 @@ static void note_missing(struct rp_inputs *in, const bool *has, uint64_t ranks)
             in->ranks_missing > 1 ? "them" : "it");
 }
 
+/* What is left of an earlier run would be taken for a part of this one. */
+static int refuse_other_runs(const char *folder, const struct rp_inputs *in, struct rp_err *err)
+{
+    const char *first = in->store_count ? rp_store_metadata(in->stores[0], RP_STORE_RUN_TAG) : NULL;
+
+    for (size_t i = 1; i < in->store_count; i++) {
+        const char *run = rp_store_metadata(in->stores[i], RP_STORE_RUN_TAG);
+
+        if (strcmp(run ? run : "", first ? first : "") != 0)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s and %s are of two runs: remove the older from %s, or profile "
+                           "into another folder with -o",
+                           rp_store_path(in->stores[i]), rp_store_path(in->stores[0]), folder);
+    }
+    return 0;
+}
+
 static int check_ranks(char *const *paths, size_t count, struct rp_inputs *in, struct rp_err *err)
 {
     enum { MOST_RANKS = 1 << 20 }; /* The number is that of a file. */
@@ -881,6 +898,8 @@ static int check_ranks(char *const *paths, size_t count, struct rp_inputs *in, s
         rc = find_ranks(in->stores[i], has, ranks, err);
     for (uint64_t i = 0; i < ranks; i++)
         found += has[i];
+    if (rc == 0 && count == 1 && is_job(paths, count, has, ranks))
+        rc = refuse_other_runs(paths[0], in, err);
     if (rc < 0 || found == ranks || !is_job(paths, count, has, ranks))
         return rc;
     in->ranks_missing = ranks - found;

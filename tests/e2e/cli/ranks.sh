@@ -59,6 +59,27 @@ expect 0 rocm-perf analyze less
 says err 'ranks 1, 2 of 3 have left no result'
 expect 1 rocm-perf compare job less --gate 'runtime<=1.02'
 says out 'a rank is missing'
+# What is left of an earlier job is named.
+rm -rf left
+expect 0 ./launch 3 PMI_RANK PMI_SIZE rocm-perf profile --device software -o left ./forked 0
+expect 0 ./launch 2 PMI_RANK PMI_SIZE rocm-perf profile --device software -o left ./forked 0
+says err 'left/rank-2 and above are of an earlier job'
+expect 3 rocm-perf analyze left
+says err 'left/rank-2/trace_results.db and left/rank-0/trace_results.db are of two runs: remove the older from left'
+expect 0 rocm-perf profile --device software --runs 1 -o left ./forked 0
+says err 'left/rank-0 and above are of an earlier job'
+# Ranks that are started by hand, and one that was killed before.
+rm -rf hand
+for rank in 0 1 0 1; do expect 0 env RANK=$rank WORLD_SIZE=2 rocm-perf profile --device software -o hand ./forked 0; done
+says out '2 processes, one beside the other'
+ls -A hand | grep -q ranks- && fail 'marks of a job that has ended'
+expect 0 env RANK=0 WORLD_SIZE=2 rocm-perf profile --device software -o hand ./forked 0
+expect 0 env RANK=0 WORLD_SIZE=2 rocm-perf profile --device software -o hand ./forked 0
+! grep -q 'one beside the other' out || fail 'a mark of a job that was killed'
+expect 0 env RANK=1 WORLD_SIZE=2 rocm-perf profile --device software -o hand ./forked 0
+says out '2 processes, one beside the other'
+expect 0 env RANK=../x WORLD_SIZE=2 rocm-perf profile --device software --runs 1 -o none ./forked 0
+says err 'RANK=../x is no rank'
 # A single task, and a script of Slurm without srun, are no ranks.
 expect 0 env SLURM_PROCID=0 SLURM_NTASKS=4 rocm-perf profile --device software --runs 1 -o alone ./forked 0
 [ -f alone/profile.json ] || fail 'a script that srun has not started'
