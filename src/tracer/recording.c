@@ -24,14 +24,20 @@
 
 #define RP_EXPORT __attribute__((visibility("default")))
 
-enum { MOST_NESTED = 64, MOST_STARTED = 256 };
+enum { MOST_NESTED = 64, PAGE_RANGES = 255 };
+
+/** Ids of ranges that were started and have not ended. */
+struct started {
+    struct started *next;      /**< atomic: where this one is full */
+    uint64_t ids[PAGE_RANGES]; /**< atomic: 1 more than the id; 0: free */
+};
 
 /* ROCTx may be called before ROCr loads the tool, and more often than it: this is the process's. */
 static struct {
-    uint32_t resumed;               /**< atomic: since roctxProfilerResume */
-    uint32_t open;                  /**< atomic: ranges of the name that have not ended */
-    uint64_t last_id;               /**< atomic: of ranges that no library numbers */
-    uint64_t started[MOST_STARTED]; /**< atomic: ids of such as were started; 0: free */
+    uint32_t resumed; /**< atomic: since roctxProfilerResume */
+    uint32_t open;    /**< atomic: ranges of the name that have not ended */
+    uint64_t last_id; /**< atomic: of ranges that no library numbers */
+    struct started started;
 } regions;
 
 static const struct rp_recording_control *control; /**< NULL: nobody switches */
@@ -164,22 +170,46 @@ int roctxRangePop(void)
     return result;
 }
 
+/** @return the page behind a full one; NULL: memory ended */
+static struct started *add_page(struct started *page)
+{
+    struct started *made = calloc(1, sizeof(*made)), *next = NULL;
+
+    if (!made || __atomic_compare_exchange_n(&page->next, &next, made, false, __ATOMIC_ACQ_REL,
+                                             __ATOMIC_ACQUIRE))
+        return made;
+    free(made); /* Another thread was first. */
+    return next;
+}
+
+static bool replace_id(uint64_t *at, uint64_t from, uint64_t to)
+{
+    return __atomic_compare_exchange_n(at, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/** Replaces the first such id. Ranges of a program may be open by the thousand: pages are added,
+ * and stay. */
+static bool replace_started(uint64_t from, uint64_t to)
+{
+    for (struct started *page = &regions.started, *next; page; page = next) {
+        for (size_t i = 0; i < PAGE_RANGES; i++)
+            if (replace_id(&page->ids[i], from, to))
+                return true;
+        next = __atomic_load_n(&page->next, __ATOMIC_ACQUIRE);
+        if (!next && !from)
+            next = add_page(page);
+    }
+    return false;
+}
+
 range_id roctxRangeStartA(const char *message)
 {
     NEXT(roctxRangeStartA);
     const range_id id =
         next ? next(message) : __atomic_add_fetch(&regions.last_id, 1, __ATOMIC_RELAXED);
 
-    for (size_t i = 0; i < MOST_STARTED && is_wanted(message); i++) {
-        uint64_t none = 0;
-
-        /* The number 0 stands for a free place. */
-        if (__atomic_compare_exchange_n(&regions.started[i], &none, id + 1, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED)) {
-            __atomic_add_fetch(&regions.open, 1, __ATOMIC_RELEASE);
-            break;
-        }
-    }
+    if (is_wanted(message) && replace_started(0, id + 1))
+        __atomic_add_fetch(&regions.open, 1, __ATOMIC_RELEASE);
     return id;
 }
 
@@ -187,15 +217,8 @@ void roctxRangeStop(range_id id)
 {
     NEXT(roctxRangeStop);
 
-    for (size_t i = 0; i < MOST_STARTED; i++) {
-        uint64_t this_one = id + 1;
-
-        if (__atomic_compare_exchange_n(&regions.started[i], &this_one, 0, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED)) {
-            __atomic_sub_fetch(&regions.open, 1, __ATOMIC_RELEASE);
-            break;
-        }
-    }
+    if (replace_started(id + 1, 0))
+        __atomic_sub_fetch(&regions.open, 1, __ATOMIC_RELEASE);
     if (next)
         next(id);
 }

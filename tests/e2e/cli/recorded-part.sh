@@ -38,6 +38,8 @@ part '1 1 12' --roctx-range step-2
 part '5 5 0' --roctx-range 'step-*'
 part '0 5 10' --roctx-range inner
 part '0 5 10' --roctx-range backward
+expect 0 rocm-perf profile --device software --runs 1 -o part --roctx-range many ./marked 1000
+[ "$(calls_of part)" = '1 0 15' ] || fail "the last of 1000 open ranges: $(calls_of part)"
 expect 0 rocm-perf profile --device software --runs 1 --focus-critical --roctx-range step-2 -o part ./marked
 expect 0 rocm-perf analyze part
 expect 3 rocm-perf profile --device software --runs 1 -o none --roctx-range no-such ./marked

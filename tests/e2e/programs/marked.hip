@@ -1,9 +1,12 @@
 // Five steps of two kernels, each in a ROCTx range of its number; the third is between roctxProfilerResume and
-// roctxProfilerPause. Link it with a library that has the functions of ROCTx.
+// roctxProfilerPause. With a number, a kernel before them is in the last of so many ranges "many", which were all open.
+// Link it with a library that has the functions of ROCTx.
 #include <hip/hip_runtime.h>
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <vector>
 
 extern "C" {
 int roctxProfilerPause(uint64_t tid);
@@ -24,13 +27,28 @@ __global__ void backward(int *data)
     data[threadIdx.x] -= 2;
 }
 
-int main()
+static void in_last_of(int count, int *data, hipStream_t stream)
+{
+    std::vector<uint64_t> ids;
+
+    for (int i = 0; i < count; i++)
+        ids.push_back(roctxRangeStartA("many"));
+    for (int i = 0; i + 1 < count; i++)
+        roctxRangeStop(ids[i]);
+    forward<<<1, 64, 0, stream>>>(data);
+    (void)hipStreamSynchronize(stream);
+    roctxRangeStop(ids.back());
+}
+
+int main(int argc, char **argv)
 {
     hipStream_t stream;
     int *data, host[64];
 
     if (hipMalloc(&data, sizeof host) != hipSuccess || hipStreamCreate(&stream) != hipSuccess)
         return 1;
+    if (argc > 1)
+        in_last_of(atoi(argv[1]), data, stream);
     for (int step = 1; step <= 5; step++) {
         char name[16];
         uint64_t id;
