@@ -791,6 +791,7 @@ void rp_dag_result_free(struct rp_dag_result *result)
     free(result->machines);
     free(result->processes);
     free(result->collectives);
+    free(result->messages);
     for (size_t i = 0; i < RP_DAG_NEXT_PATHS; i++)
         free(result->near_paths[i].shares);
     memset(result, 0, sizeof *result);

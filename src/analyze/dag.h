@@ -146,6 +146,7 @@ struct rp_dag_process_fact {
     bool clocks_apart;          /**< that was more than conversions are off by, or */
     bool clocks_contradict;     /**< neither a shift nor a drift agrees with the calls: not moved */
     int64_t collective_wait_ns; /**< in collectives, for other ranks */
+    int64_t waited_for_ns;      /**< in collectives that it came to last: by all others together */
 };
 
 /** This is a machine, with the difference of its clock from the first machine's. */
@@ -162,7 +163,20 @@ struct rp_dag_collective {
     const char *name;
     uint64_t count;
     int64_t time_ns, wait_ns;
-    bool wait_known; /**< false: the trace has one process only */
+    int64_t exposed_ns; /**< of time_ns: no other kernel of the process ran on the GPU */
+    bool wait_known;    /**< false: the trace has one process only */
+};
+
+/** These are collectives of one kind, as far as the trace says what was asked for. */
+struct rp_dag_message {
+    const char *collective, *dtype; /**< "allreduce", "BFloat16" */
+    int64_t ranks;                  /**< of their group; -1: unknown */
+    uint64_t count, sized;          /**< all; those of known size, from which bandwidths are */
+    int64_t time_ns, exposed_ns, wait_ns;
+    int64_t bytes;   /**< of those of known size */
+    double bus_gbps; /**< mean; 0: unknown. Where waits are not known it is at least this */
+    double best_bus_gbps;
+    double peak_gbps; /**< of the links to the others; 0: unknown */
 };
 
 enum { RP_DAG_SLACK_BINS = 6, RP_DAG_NEXT_PATHS = 10 };
@@ -258,6 +272,8 @@ struct rp_dag_result {
     unsigned disturbed;                    /**< enum rp_dag_disturbance, of any process */
     struct rp_dag_collective *collectives; /**< by name */
     size_t collective_count;
+    struct rp_dag_message *messages; /**< by time, most first */
+    size_t message_count;
     int64_t epsilon_ns; /**< so little slack is as good as none */
     struct rp_dag_slack_bin slack_bins[RP_DAG_SLACK_BINS];
     struct rp_dag_critical *critical; /**< by near_ns, then name */

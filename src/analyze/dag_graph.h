@@ -687,7 +687,8 @@ int rp_dag_causes_find(const struct rp_dag *dag, struct rp_dag_cause **ret, stru
 
 /* How much of the time of collectives is waiting for other ranks. */
 
-/** Fills collectives and the processes' collective_wait_ns. */
+/** This is in dag_collectives.c. It fills collectives, messages, and the processes'
+ * collective_wait_ns and waited_for_ns. */
 int rp_dag_collectives(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                        struct rp_dag_result *ret, struct rp_err *err);
 

@@ -111,9 +111,41 @@ static void add_collectives(struct rp_json_writer *json, const struct rp_dag_res
 
         add_item(json, 4);
         rp_json_add_count(json, "count", c->count);
+        rp_json_add_int(json, "exposed_ns", c->exposed_ns);
         rp_json_add_text(json, "name", c->name);
         rp_json_add_int(json, "time_ns", c->time_ns);
         rp_json_add_int_if(json, "wait_ns", c->wait_known, c->wait_ns);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+}
+
+static void add_gbps(struct rp_json_writer *json, const char *key, double gbps)
+{
+    if (gbps > 0)
+        rp_json_add_json(json, key, "%.3f", gbps);
+    else
+        rp_json_add_json(json, key, "null");
+}
+
+static void add_messages(struct rp_json_writer *json, const struct rp_dag_result *r)
+{
+    rp_json_add_array(json, "messages");
+    for (size_t i = 0; i < r->message_count; i++) {
+        const struct rp_dag_message *m = &r->messages[i];
+
+        add_item(json, 4);
+        add_gbps(json, "best_bus_gbps", m->best_bus_gbps);
+        add_gbps(json, "bus_gbps", m->bus_gbps);
+        rp_json_add_int_if(json, "bytes", m->sized == m->count, m->bytes);
+        rp_json_add_text(json, "collective", m->collective);
+        rp_json_add_count(json, "count", m->count);
+        rp_json_add_text(json, "dtype", m->dtype);
+        rp_json_add_int(json, "exposed_ns", m->exposed_ns);
+        add_gbps(json, "link_gbps", m->peak_gbps);
+        rp_json_add_int_if(json, "ranks", m->ranks > 0, m->ranks);
+        rp_json_add_int(json, "time_ns", m->time_ns);
+        rp_json_add_int_if(json, "wait_ns", r->process_count > 1, m->wait_ns);
         rp_json_end(json);
     }
     rp_json_end(json);
@@ -163,6 +195,7 @@ static void add_processes(struct rp_json_writer *json, const struct rp_dag_resul
         rp_json_add_int(json, "moved_ns", p->moved_ns);
         rp_json_add_int(json, "pid", p->pid);
         rp_json_add_int_if(json, "rank", p->rank_known, p->rank);
+        rp_json_add_int(json, "waited_for_ns", p->waited_for_ns);
         rp_json_end(json);
     }
     rp_json_end(json);
@@ -421,6 +454,7 @@ int rp_report_dag_json(const struct rp_dag_result *r, enum rp_dag_extent extent,
     add_limits(&json, r);
     add_machines(&json, r);
     rp_json_add_int(&json, "makespan_ns", r->makespan_ns);
+    add_messages(&json, r);
     add_near_critical(&json, r);
     add_overlap(&json, r);
     add_processes(&json, r);
@@ -598,6 +632,77 @@ static void put_agents(const struct rp_page *page, const struct rp_dag_result *r
     if (shown < r->agent_count)
         rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
                      r->agent_count - shown);
+}
+
+static void add_times(struct rp_buf *line, uint64_t count)
+{
+    if (count == 1)
+        rp_buf_puts(line, "once");
+    else
+        rp_buf_printf(line, "%" PRIu64 " times", count);
+}
+
+static void put_message(const struct rp_page *page, const struct rp_dag_message *m,
+                        bool waits_known)
+{
+    rp_autobuf line = {0};
+
+    rp_buf_printf(&line, "%s", m->collective);
+    if (*m->dtype)
+        rp_buf_printf(&line, " of %s", m->dtype);
+    if (m->ranks > 0)
+        rp_buf_printf(&line, " between %" PRId64, m->ranks);
+    rp_buf_puts(&line, ": ");
+    add_times(&line, m->count);
+    if (m->sized == m->count)
+        rp_buf_printf(&line, ", %.3g MB each", (double)m->bytes / (double)m->count / 1e6);
+    if (m->bus_gbps > 0)
+        rp_buf_printf(&line, ", bus bandwidth %s%.1f GB/s, at best %.1f",
+                      waits_known ? "" : "at least ", m->bus_gbps, m->best_bus_gbps);
+    if (m->bus_gbps > 0 && m->peak_gbps > 0)
+        rp_buf_printf(&line, "; links have %.0f", m->peak_gbps);
+    if (!line.failed)
+        rp_page_line(page, RP_INK_PLAIN, 4, "%s", rp_buf_text(&line));
+}
+
+/* The rank that the others wait for longest holds all of them up. */
+static void put_last_rank(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    const struct rp_dag_process_fact *last = NULL;
+    int64_t all_ns = 0;
+
+    for (size_t i = 0; i < r->process_count; i++) {
+        all_ns += r->processes[i].waited_for_ns;
+        if (!last || r->processes[i].waited_for_ns > last->waited_for_ns)
+            last = &r->processes[i];
+    }
+    if (!last || all_ns == 0)
+        return;
+    rp_page_line(page, RP_INK_PLAIN, 2,
+                 "%s %" PRId64 " comes last most: the others wait %s for it, of %s for any rank",
+                 last->rank_known ? "rank" : "process", last->rank_known ? last->rank : last->pid,
+                 time_of(page, last->waited_for_ns).text, time_of(page, all_ns).text);
+}
+
+static void put_communication(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    enum { MOST_LINES = 5 };
+
+    if (r->collective_count)
+        rp_page_line(page, RP_INK_BOLD, 0, "Communication between GPUs");
+    for (size_t i = 0; i < r->collective_count && i < MOST_LINES; i++) {
+        const struct rp_dag_collective *c = &r->collectives[i];
+        rp_autobuf times = {0};
+        add_times(&times, c->count);
+        rp_page_line(page, RP_INK_PLAIN, 2, "%s: %s, %s, %s %% of it behind kernels", c->name,
+                     rp_buf_text(&times), time_of(page, c->time_ns).text,
+                     percent(c->time_ns - c->exposed_ns, c->time_ns).text);
+    }
+    for (size_t i = 0; i < r->message_count && i < MOST_LINES; i++)
+        put_message(page, &r->messages[i], r->process_count > 1);
+    put_last_rank(page, r);
+    if (r->collective_count > MOST_LINES || r->message_count > MOST_LINES)
+        rp_page_line(page, RP_INK_DIM, 2, "and more (--json has them all)");
 }
 
 /* Shows only limits with a gain. */
@@ -818,6 +923,7 @@ int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style
     if (page.verbose)
         put_limits(&page, r);
     put_agents(&page, r);
+    put_communication(&page, r);
     put_trust(&page, r);
     return rp_report_end(buf, err);
 }

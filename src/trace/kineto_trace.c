@@ -215,6 +215,48 @@ static void geometry_of(const struct kineto *k, bool in_work_items, int64_t ret[
     }
 }
 
+/* Returns the bytes of an element; 0: not known. */
+static int64_t element_bytes(const char *dtype)
+{
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } known[] = {
+        {"Bool", 1},           {"Byte", 1},     {"Char", 1},   {"Float8", 1},
+        {"Half", 2},           {"BFloat16", 2}, {"Short", 2},  {"Int", 4},
+        {"Float", 4},          {"Long", 8},     {"Double", 8}, {"ComplexFloat", 8},
+        {"ComplexDouble", 16},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, dtype) == 0)
+            return known[i].bytes;
+    return strncmp(dtype, "Float8_", 7) == 0 ? 1 : 0;
+}
+
+/* PyTorch says of a kernel of NCCL or RCCL what it was asked for. */
+static int note_collective(struct kineto *k, int64_t dispatch, struct rp_err *err)
+{
+    const char *name = text(k, "args.Collective name"), *dtype = text(k, "args.dtype");
+    int64_t given = whole(k, "args.In msg nelems", -1), got = whole(k, "args.Out msg nelems", -1);
+    int64_t v[5] = {dispatch, 0, 0, -1, whole(k, "args.Group size", -1)};
+    int result;
+
+    if (!name || !*name)
+        return 0;
+    dtype = dtype ? dtype : "";
+    if (given < 0 || got < 0 ||
+        __builtin_mul_overflow(given > got ? given : got, element_bytes(dtype), &v[3]) || v[3] == 0)
+        v[3] = -1;
+    result = rp_memdb_string(&k->m, name, &v[1], err);
+    if (result == 0)
+        result = rp_memdb_string(&k->m, dtype, &v[2], err);
+    return result < 0
+               ? result
+               : rp_memdb_run(&k->m, "INSERT INTO rocm_perf_collective VALUES (?1, ?2, ?3, ?4, ?5)",
+                              v, 5, NULL, 0, err);
+}
+
 static int add_kernel(struct kineto *k, struct rp_err *err)
 {
     int64_t v[14] = {0};
@@ -227,6 +269,8 @@ static int add_kernel(struct kineto *k, struct rp_err *err)
         result = kernel_id(k, &v[5], err);
     if (result == 0)
         result = add_event(k, whole(k, "args.correlation", 0), &v[6], err);
+    if (result == 0)
+        result = note_collective(k, v[0], err);
     if (result < 0)
         return result;
     geometry_of(k, false, &v[7]);
@@ -711,6 +755,7 @@ static const char kineto_tables[] =
     " grid_size_y, grid_size_z, event_id);"
     "CREATE TABLE rocpd_memory_copy (id INTEGER PRIMARY KEY, tid, start, end, name_id,"
     " dst_agent_id, src_agent_id, size, stream_id, event_id);"
+    "CREATE TABLE rocm_perf_collective (id INTEGER PRIMARY KEY, name_id, dtype_id, bytes, ranks);"
     "CREATE TEMP TABLE launch (call INTEGER PRIMARY KEY, block_x, block_y, block_z, grid_x, grid_y,"
     " grid_z, lds, bytes);"
     "CREATE TEMP TABLE sync (call INTEGER PRIMARY KEY, stream, record, recorded_on);"

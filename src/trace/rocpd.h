@@ -169,6 +169,16 @@ struct rp_row_simulation {
     uint32_t guid_index;
 };
 
+/** A kernel carries out a collective operation (table rocm_perf_collective). */
+struct rp_row_collective {
+    int64_t id;        /**< dispatch_id of the kernel */
+    const char *name;  /**< "allreduce", "_allgather_base" */
+    const char *dtype; /**< "BFloat16" */
+    int64_t bytes;     /**< of the larger one of what a rank gives and gets; -1 = unknown */
+    int64_t ranks;     /**< of the group; -1 = unknown */
+    uint32_t guid_index;
+};
+
 /** This is known of a region, dispatch or copy beside its row: the message of a ROCTx range. */
 struct rp_row_note {
     int64_t event_id;
@@ -257,6 +267,7 @@ enum rp_rows {
     RP_ROWS_hip_event,
     RP_ROWS_dependency,
     RP_ROWS_simulation,
+    RP_ROWS_collective,
     RP_ROWS_pmc,
     RP_ROWS_pmc_event,
     RP_ROWS_node,
@@ -505,6 +516,9 @@ int rp_store_each_dependency(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
 /** Visits rows of struct rp_row_simulation in the same way. */
 int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
+                             struct rp_err *err);
+/** Visits rows of struct rp_row_collective, whose texts live as long as the store. */
+int rp_store_each_collective(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
 /**
  * Visits events that have a line, of HIP calls and of other things. Where no metadata

@@ -253,6 +253,7 @@ DEFINE_EACH(arg, arg_value)
 DEFINE_EACH(hip_event, hip_event)
 DEFINE_EACH(dependency, dependency)
 DEFINE_EACH(simulation, simulation)
+DEFINE_EACH(collective, collective)
 DEFINE_EACH(note, note)
 
 struct sited {

@@ -40,6 +40,7 @@ enum rp_table {
     RP_TABLE_timestamp,                          /**< draft of schema 4 */
     RP_TABLE_dependency,                         /**< the suite's own, as the next */
     RP_TABLE_replay,
+    RP_TABLE_collective, /**< of what the PyTorch profiler says, never in a file */
     RP_TABLE_COUNT
 };
 

@@ -363,10 +363,9 @@ static const char *const table_names[] = {
 #undef TABLE
 #undef COLUMN
 #undef REFER
-    [RP_TABLE_hip_event] = "rocpd_hip_event",
-    [RP_TABLE_timestamp] = "rocpd_timestamp",
-    [RP_TABLE_dependency] = "rocm_perf_dependency",
-    [RP_TABLE_replay] = "rocm_perf_replay",
+    [RP_TABLE_hip_event] = "rocpd_hip_event",       [RP_TABLE_timestamp] = "rocpd_timestamp",
+    [RP_TABLE_dependency] = "rocm_perf_dependency", [RP_TABLE_replay] = "rocm_perf_replay",
+    [RP_TABLE_collective] = "rocm_perf_collective",
 };
 
 enum {
@@ -660,6 +659,14 @@ static const struct rp_column simulation_columns[] = {
     {.name = "longest_ns", .kind = RP_KIND_KNOWN, AT(simulation, longest_ns)},
 };
 
+static const struct rp_column collective_columns[] = {
+    {.name = "id", .kind = RP_KIND_ID, AT(collective, id), NEEDED},
+    {.name = "name_id", .kind = RP_KIND_STRING, AT(collective, name), NEEDED},
+    {.name = "dtype_id", .kind = RP_KIND_STRING, AT(collective, dtype), NEEDED},
+    {.name = "bytes", .kind = RP_KIND_KNOWN, AT(collective, bytes), NEEDED},
+    {.name = "ranks", .kind = RP_KIND_KNOWN, AT(collective, ranks), NEEDED},
+};
+
 static const struct rp_column pmc_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(pmc, id), NEEDED},
     {.name = "name", .kind = RP_KIND_TEXT, AT(pmc, name), NEEDED},
@@ -725,6 +732,7 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
          READ_ONLY),
     SPEC(simulation, replay, simulation, simulation_columns, .what = "timing simulation",
          READ_ONLY),
+    SPEC(collective, collective, collective, collective_columns, .what = "collective", READ_ONLY),
     SPEC(pmc, info_pmc, pmc, pmc_columns, .what = "counter", READ_ONLY),
     SPEC(pmc_event, pmc_event, pmc_event, pmc_event_columns, .what = "counter value", READ_ONLY),
     SPEC(node, info_node, node, node_columns, .what = "node", READ_ONLY),

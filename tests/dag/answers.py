@@ -273,6 +273,32 @@ class Answers:
         return waits
 
 
+    def collectives(self):
+        """Of all ranks together: time in collectives, that without another kernel of the rank beside it, and how long each rank
+        was waited for."""
+        g, rounds, kernels, waited = self.g, {}, {}, {}
+        for x in self.act:
+            if x[0] == "K":
+                (rounds if x[3].startswith("nccl") else kernels).setdefault(x[1], []).append(x)
+        ret = {"count": 0, "time_ns": 0, "exposed_ns": 0}
+        for rank, parts in rounds.items():
+            other = sorted((g.t[x[7]], g.t[x[8]]) for x in kernels.get(rank, []))
+            for x in parts:
+                at, end = g.t[x[7]], g.t[x[8]]
+                ret["count"] += 1
+                ret["time_ns"] += end - at
+                for a, b in other:
+                    if b > at and a < end:
+                        ret["exposed_ns"] += max(0, a - at)
+                        at = max(at, b)
+                ret["exposed_ns"] += max(0, end - at)
+        for together in zip(*rounds.values()):
+            last = max(together, key=lambda x: g.t[x[7]])
+            waited[str(last[1])] = waited.get(str(last[1]), 0) + sum(g.t[last[7]] - g.t[x[7]] for x in together)
+        return {**ret, "waited_for_ns": waited}
+
+
 def answers(sim, end, prio):
     a = Answers(sim, end, prio)
-    return {"path_ranges": a.path_ranges(), "collective_wait_ns": a.collective_waits(), "near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle()}
+    return {"path_ranges": a.path_ranges(), "collective_wait_ns": a.collective_waits(), "near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle(),
+            "collectives": a.collectives()}

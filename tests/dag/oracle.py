@@ -119,6 +119,20 @@ def compare_near_critical(got, want):
         yield f"{len(got['paths'])} near paths, {len(want['paths'])} wanted"
 
 
+def compare_collectives(got, want, guids):
+    sums = {key: sum(c[key] for c in got["collectives"]) for key in ("count", "time_ns", "exposed_ns")}
+    yield from (f"collectives {key}: {value} instead of {want[key]}" for key, value in sums.items() if value != want[key])
+    waited = nonzero((str(guids.index(p["guid"])), p["waited_for_ns"]) for p in got["processes"])
+    if waited != nonzero(want["waited_for_ns"].items()):
+        yield f"waited for {waited}: {want['waited_for_ns']}"
+    if guids[0].endswith(".json") and want["count"]:  # the file says what was asked for: 4 MB each
+        message, moved = got["messages"][0], want["count"] * 4 * 2**20 * 2 * (len(guids) - 1) / len(guids)
+        rate = moved / (want["time_ns"] - sum(want["waited_for_ns"].values()))
+        if message["bytes"] != want["count"] * 4 * 2**20 or message["ranks"] != len(guids) or abs(message["bus_gbps"] - rate) > 0.001 or \
+                len(got["messages"]) != 1 or any(message[key] != value for key, value in sums.items()):
+            yield f"messages {got['messages']}: {rate} GB/s, {want}"
+
+
 def compare_answers(got, oracle, guids, options):
     """What answers.py says; what a call's own cost may change is off by all of these at most."""
     allowed = LARGEST_COST_NS * got["repairs"]["unknown_costs"]
@@ -133,6 +147,8 @@ def compare_answers(got, oracle, guids, options):
     if waits != oracle["collective_wait_ns"] and len(guids) > 1 and oracle["collective_wait_ns"] or \
             sum(waits.values()) != sum(c["wait_ns"] or 0 for c in got["collectives"]):
         yield f"waits in collectives {waits}: {oracle['collective_wait_ns']}"
+    if len(guids) > 1:
+        yield from compare_collectives(got, oracle["collectives"], guids)
     if not allowed:
         yield from compare_near_critical(got["near_critical"], oracle["near"])
     for agent in got["idle"]["agents"]:
