@@ -64,6 +64,10 @@ set(CPACK_RPM_SPEC_MORE_DEFINE "%define use_source_date_epoch_as_buildtime 1
 %define _build_id_links none
 %define __requires_exclude ^/usr/bin/pkg-config$
 %define __os_install_post %{nil}")
+# Times after that of the commit become it, but those before it stay: what was built or checked out earlier.
+file(WRITE ${CMAKE_BINARY_DIR}/rpm/touch.cmake
+     "file(GLOB_RECURSE all \"\${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*\")\nfile(TOUCH_NOCREATE \${all})\n")
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_BINARY_DIR}/rpm/touch.cmake)
 include(CPack)
 if(RP_CARRIED)
   install(FILES ${RP_CARRIED}/LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})
