@@ -1,9 +1,6 @@
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,40 +17,10 @@
 #include "base/err.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "run/rocprofv3_messages.h"
 #include "run/run_program.h"
+#include "run/stderr_copy.h"
 #include "trace/rocpd.h"
-
-#define RP_DECODER_REMEDY                                                                          \
-    "install rocprof-trace-decoder (ROCm 7.13 and later have it), or name the folder of "          \
-    "librocprof-trace-decoder.so with --att-library-path or ROCPROF_ATT_LIBRARY_PATH"
-
-#define RP_ATTACH_NEEDS                                                                            \
-    "the process must have been started with ROCP_TOOL_ATTACH=1, must have used the GPU, and "     \
-    "this "                                                                                        \
-    "user must be allowed to trace it (kernel.yama.ptrace_scope=0; in a container --cap-add "      \
-    "SYS_PTRACE, and rocm-perf in the same one)"
-
-/* This section reads what rocprofv3 prints on standard error, and finds its meaning. */
-
-/** Release it with rocprofv3_messages_free. */
-struct rp_rocprofv3_messages {
-    char *fatal;        /**< its line; NULL: none */
-    const char *remedy; /**< static; NULL: none is known */
-    bool too_much;      /**< the GPU cannot count all of it in one run */
-    char **warnings;    /**< "line: meaning", each one once */
-    size_t warning_count;
-};
-
-static void rocprofv3_read_messages(const char *text, bool has_trace, const char *program,
-                                    struct rp_rocprofv3_messages *ret);
-
-/** A line of the log that is explained elsewhere or says nothing need not be shown. */
-static bool rocprofv3_hides_line(const char *line, size_t length);
-static void rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict);
-
-/** Says whether rocprofv3 ends behind this line of its log, or should. Logs that a program prints
- * again are of another day. */
-static bool is_last_word(const char *line, const char *end, time_t now);
 
 /** At most one of counters and thread_trace is set; with neither the job records the timeline. */
 struct rp_rocprofv3_job {
@@ -382,243 +349,6 @@ static void rocprofv3_files_free(struct rp_rocprofv3_files *files)
     memset(files, 0, sizeof *files);
 }
 
-/** Says whether a line (without its end) is hidden. The copy keeps it all the same. */
-typedef bool rp_stderr_filter(const char *line, size_t length);
-
-/* Warnings come when the library starts, and the cause of its end comes last, so both parts are
- * kept. */
-enum { HEAD_BYTES = 256 * 1024, TAIL_BYTES = 256 * 1024, LINE_BYTES = 16384, BEGIN_BYTES = 512 };
-
-struct rp_stderr_copy {
-    int pipe[2]; /**< the child writes into [1] */
-    int stop[2]; /**< closed [1]: take what is there, then end */
-    int log_fd;
-    int shown_fd; /**< where it is shown; borrowed */
-    rp_stderr_filter *hides;
-    size_t line_len; /**< of a line that waits for its end */
-    bool shown;      /**< the line began to be shown: it cannot be hidden any more */
-    pthread_t thread;
-    size_t head_len, tail_len, tail_at; /**< tail is a ring that begins at tail_at when full */
-    char line[LINE_BYTES], head[HEAD_BYTES], tail[TAIL_BYTES];
-    char begin[BEGIN_BYTES]; /**< of the line that is being read, shown or not */
-    size_t begin_len;
-    /* These two are for the thread that waits for the end. */
-    _Atomic int64_t fatal_ns; /**< when the log said that rocprofv3 cannot go on; 0: it did not */
-    _Atomic uint64_t bytes;   /**< that were read */
-};
-
-static void write_all(int fd, const char *data, size_t len)
-{
-    while (len) {
-        ssize_t done = write(fd, data, len);
-
-        if (done < 0 && errno != EINTR)
-            return;
-        data += done > 0 ? done : 0;
-        len -= done > 0 ? (size_t)done : 0;
-    }
-}
-
-/* The line so far may be the stamp of a log, as "W20260101 ...". */
-static bool may_be_log(const char *line, size_t len)
-{
-    bool ok = strchr("IWEF", *line) && *line;
-
-    for (size_t i = 1; i < len && i < 9 && ok; i++)
-        ok = line[i] >= '0' && line[i] <= '9';
-    return ok;
-}
-
-static void show_line(struct rp_stderr_copy *tap)
-{
-    write_all(tap->shown_fd, tap->line, tap->line_len);
-    tap->line_len = 0;
-}
-
-static void show(struct rp_stderr_copy *tap, const char *data, size_t len)
-{
-    if (!tap->hides) {
-        write_all(tap->shown_fd, data, len);
-        return;
-    }
-    for (size_t i = 0; i < len; i++) {
-        tap->line[tap->line_len++] = data[i];
-        if (data[i] == '\n') {
-            if (!tap->shown && tap->hides(tap->line, tap->line_len - 1))
-                tap->line_len = 0;
-            tap->shown = false;
-            show_line(tap);
-        } else if (tap->line_len == LINE_BYTES ||
-                   (!tap->shown && !may_be_log(tap->line, tap->line_len))) {
-            tap->shown = true;
-            if (tap->line_len == LINE_BYTES)
-                show_line(tap);
-        }
-    }
-    if (tap->shown)
-        show_line(tap);
-}
-
-/* Notes when rocprofv3 says its last word. */
-static void watch(struct rp_stderr_copy *tap, const char *data, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
-        if (data[i] != '\n') {
-            if (tap->begin_len < BEGIN_BYTES)
-                tap->begin[tap->begin_len++] = data[i];
-            continue;
-        }
-        if (!tap->fatal_ns && is_last_word(tap->begin, tap->begin + tap->begin_len, time(NULL)))
-            tap->fatal_ns = rp_now_ns();
-        tap->begin_len = 0;
-    }
-    tap->bytes += len;
-}
-
-static void keep(struct rp_stderr_copy *tap, const char *data, size_t len)
-{
-    size_t room = HEAD_BYTES - tap->head_len, first = len < room ? len : room;
-
-    memcpy(tap->head + tap->head_len, data, first);
-    tap->head_len += first;
-    for (size_t i = first; i < len; i++) {
-        tap->tail[(tap->tail_at + tap->tail_len) % TAIL_BYTES] = data[i];
-        if (tap->tail_len < TAIL_BYTES)
-            tap->tail_len++;
-        else
-            tap->tail_at = (tap->tail_at + 1) % TAIL_BYTES;
-    }
-}
-
-/* @return false at the end of the pipe, or when there is nothing in it now */
-static bool take_some(struct rp_stderr_copy *tap)
-{
-    char room[16384];
-    ssize_t got = read(tap->pipe[0], room, sizeof room);
-
-    if (got <= 0)
-        return got < 0 && errno == EINTR;
-    show(tap, room, (size_t)got);
-    watch(tap, room, (size_t)got);
-    if (tap->log_fd >= 0)
-        write_all(tap->log_fd, room, (size_t)got);
-    keep(tap, room, (size_t)got);
-    return true;
-}
-
-static void *run(void *arg)
-{
-    struct rp_stderr_copy *tap = arg;
-    struct pollfd fds[2] = {{.fd = tap->pipe[0], .events = POLLIN},
-                            {.fd = tap->stop[0], .events = POLLIN}};
-
-    for (;;) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
-            break;
-        if (fds[0].revents & POLLIN) {
-            take_some(tap);
-        } else if (fds[1].revents || fds[0].revents) {
-            while (take_some(tap))
-                ;
-            break;
-        }
-    }
-    return NULL;
-}
-
-static void free_tap(struct rp_stderr_copy *tap)
-{
-    int *const fds[] = {&tap->pipe[0], &tap->pipe[1], &tap->stop[0], &tap->stop[1], &tap->log_fd};
-
-    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
-        if (*fds[i] >= 0)
-            close(*fds[i]);
-    free(tap);
-}
-
-/* Signals are for the main thread. */
-static int start_thread(struct rp_stderr_copy *tap)
-{
-    sigset_t all, old;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&tap->thread, NULL, run, tap);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return rc;
-}
-
-/**
- * Passes everything on at once to shown_fd, or without one to this process's standard error. Only a
- * line that may become one of the tracer's log waits for its end.
- * @param hides NULL: nothing is hidden
- * @param log_path file that gets everything; NULL: no file
- */
-static int stderr_copy_open(rp_stderr_filter *hides, const char *log_path, int shown_fd,
-                            struct rp_stderr_copy **ret, struct rp_err *err)
-{
-    struct rp_stderr_copy *tap = rp_alloc_zero(1, sizeof *tap);
-    int rc;
-
-    tap->hides = hides;
-    tap->shown_fd = shown_fd > 0 ? shown_fd : STDERR_FILENO;
-    tap->pipe[0] = tap->pipe[1] = tap->stop[0] = tap->stop[1] = tap->log_fd = -1;
-    if (log_path)
-        tap->log_fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, RP_MODE_FILE);
-    rc = (log_path && tap->log_fd < 0) || pipe2(tap->pipe, O_CLOEXEC) < 0 ||
-                 pipe2(tap->stop, O_CLOEXEC) < 0
-             ? errno
-             : 0;
-    if (rc == 0)
-        fcntl(tap->pipe[0], F_SETFL, O_NONBLOCK);
-    if (rc == 0)
-        rc = start_thread(tap);
-    if (rc != 0) {
-        free_tap(tap);
-        return rp_fail_errno(err, RP_ENVIRONMENT, rc, "cannot watch the tracer's messages");
-    }
-    *ret = tap;
-    return 0;
-}
-
-/** Returns the descriptor for the child. */
-static int stderr_copy_fd(const struct rp_stderr_copy *tap)
-{
-    return tap->pipe[1];
-}
-
-/**
- * Call it when the child has ended. It does not wait for output of a process that the child left
- * behind.
- * @return the text, owned by the caller: all of it, or the first and the last part of a long one;
- * zero bytes become blanks
- */
-static char *stderr_copy_close(struct rp_stderr_copy *tap)
-{
-    size_t len;
-    char *text;
-
-    close(tap->pipe[1]);
-    close(tap->stop[1]);
-    tap->pipe[1] = tap->stop[1] = -1;
-    pthread_join(tap->thread, NULL);
-    show_line(tap); /* The last line has no end. */
-    len = tap->head_len;
-    text = rp_alloc(len + tap->tail_len + 2);
-    memcpy(text, tap->head, len);
-    if (tap->tail_len == TAIL_BYTES)
-        text[len++] = '\n'; /* Something is left out here. */
-    for (size_t i = 0; i < tap->tail_len; i++)
-        text[len++] = tap->tail[(tap->tail_at + i) % TAIL_BYTES];
-    text[len] = '\0';
-    for (size_t i = 0; i < len; i++)
-        if (!text[i])
-            text[i] = ' ';
-    free_tap(tap);
-    return text;
-}
-
 /* --- environment --------------------------------------------------------------------------- */
 
 /* Options of the user's own rocprofv3 runs would change ours. The two that name libraries stay. */
@@ -682,7 +412,7 @@ struct hang {
 static void look_whether_busy(struct hang *hang, int64_t now_ns)
 {
     enum { SOME_MS = 50 };
-    const uint64_t cpu_ms = rp_proc_tree_cpu_ms(), bytes = hang->tap->bytes;
+    const uint64_t cpu_ms = rp_proc_tree_cpu_ms(), bytes = rp_stderr_copy_bytes(hang->tap);
 
     if (cpu_ms > hang->cpu_ms + SOME_MS || cpu_ms < hang->cpu_ms || bytes > hang->bytes) {
         hang->busy_ns = now_ns;
@@ -698,7 +428,7 @@ static bool hangs(void *context)
 {
     const int64_t s = 1000000000;
     struct hang *hang = context;
-    const int64_t now_ns = rp_now_ns(), fatal_ns = hang->tap->fatal_ns;
+    const int64_t now_ns = rp_now_ns(), fatal_ns = rp_stderr_copy_fatal_ns(hang->tap);
 
     if (!hang->asked_ns && (rp_proc_stop_asked() || rp_proc_interrupting_signal())) {
         hang->asked_ns = hang->busy_ns = now_ns;
@@ -758,14 +488,14 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
         job->pid ? 0 : rp_launch_plan(request->env, request->options, request->argv, &plan, err);
 
     if (rc == 0)
-        rc = stderr_copy_open(job->log ? NULL : rocprofv3_hides_line, log, request->stderr_fd, &tap,
-                              err);
+        rc = rp_stderr_copy_open(job->log ? NULL : rp_rocprofv3_hides_line, log, request->stderr_fd,
+                                 &tap, err);
     if (rc < 0)
         return rc;
     plan_env(&plan, &changes);
     proc.argv = args = rp_rocprofv3_args(request->env->rocprofv3, job, job->pid ? NULL : plan.argv);
     proc.env = changes.list;
-    proc.stderr_fd = stderr_copy_fd(tap);
+    proc.stderr_fd = rp_stderr_copy_fd(tap);
     if (job->pid) /* The words are rocprofv3's own, and standard output is for results. */
         proc.stdout_fd = job->log ? proc.stderr_fd : null;
     else if (job->window.duration_ns)
@@ -778,7 +508,7 @@ static int run_under_rocprofv3(const struct rp_run_request *request,
     *ret_over = hang.ending.asked > 0;
     if (rc == -RP_USAGE) /* The user's program cannot be the cause, because it was found. */
         rc = rp_fail(err, RP_ENVIRONMENT, "%s cannot be executed; use --tracer builtin", proc.path);
-    *ret_text = stderr_copy_close(tap);
+    *ret_text = rp_stderr_copy_close(tap);
     *ret_program = rp_steal(plan.executable);
     return rc;
 }
@@ -858,7 +588,7 @@ static int judge(const struct rp_run_request *request, const char *dir, const ch
                  const char *program, struct rp_run *run, struct rp_err *err)
 {
     rp_cleanup(rocprofv3_files_free) struct rp_rocprofv3_files files = {0};
-    rp_cleanup(rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
+    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
     bool failed = run->end.signaled || run->end.status != 0;
     bool has_trace;
     int rc = rocprofv3_files_find(dir, &files, err);
@@ -866,7 +596,7 @@ static int judge(const struct rp_run_request *request, const char *dir, const ch
     has_trace = files.database_count || files.unreadable || files.thread_traces;
     if (rc < 0)
         return rc;
-    rocprofv3_read_messages(text, has_trace, program, &verdict);
+    rp_rocprofv3_read_messages(text, has_trace, program, &verdict);
     run->warnings = rp_steal(verdict.warnings);
     run->warning_count = verdict.warning_count;
     verdict.warning_count = 0;
@@ -1079,263 +809,3 @@ const struct rp_tracer rp_tracer_rocprofv3 = {
     .check_threads = check_threads,
     .trace_threads = trace_threads,
 };
-
-enum kind { FATAL, TRACEBACK, TOO_MUCH, WARNING, NOISE };
-enum { MAX_WARNINGS = 32, MAX_LINE = 400 };
-
-static const struct message {
-    enum kind kind;
-    const char *text, *meaning;
-} messages[] = {
-#define FATAL(text, remedy)     {FATAL, text, remedy},
-#define TRACEBACK(text, remedy) {TRACEBACK, text, remedy},
-#define TOO_MUCH(text)          {TOO_MUCH, text, NULL},
-#define WARNING(text, meaning)  {WARNING, text, meaning},
-#define NOISE(source, text)     {NOISE, source, text},
-#include "run/rocprofv3_messages.def"
-#undef FATAL
-#undef TRACEBACK
-#undef TOO_MUCH
-#undef WARNING
-#undef NOISE
-};
-
-/* The log's "W20260101 10:00:00.000000 123456 tool.cpp:12] " says nothing to the user, so it is
- * left out. */
-static const char *skip_stamp(const char *line, const char *end)
-{
-    const char *close = memchr(line, ']', (size_t)(end - line));
-
-    if (close && close > line + 9 && strchr("IWEF", *line) && isdigit((unsigned char)line[1]) &&
-        close + 1 < end && close[1] == ' ')
-        return close + 2;
-    return line;
-}
-
-static bool begins(const char *line, const char *end, const char *prefix)
-{
-    size_t length = strlen(prefix);
-
-    return (size_t)(end - line) >= length && memcmp(line, prefix, length) == 0;
-}
-
-/* Finds the file of the source in a line of the log, "F20260101 10:00:00.000000 123456 tool.cpp:12]
- * ...".
- * @return where its name begins, or NULL: it is no such line */
-static const char *log_source(const char *line, const char *end, size_t *ret_length)
-{
-    const char *close = memchr(line, ']', (size_t)(end - line)), *at = close;
-
-    if (end - line < 10 || !close || !may_be_log(line, 9) || line[9] != ' ')
-        return NULL;
-    while (at > line && isdigit((unsigned char)at[-1]))
-        at--;
-    if (at == close || at == line || at[-1] != ':')
-        return NULL;
-    *ret_length = (size_t)(at - 1 - line);
-    while (at > line && at[-1] != ' ')
-        at--;
-    *ret_length -= (size_t)(at - line);
-    return at;
-}
-
-/* The library's log ends a process behind a fatal line. Its sources end in ".cpp". */
-static bool is_fatal_log(const char *line, const char *end)
-{
-    size_t length;
-    const char *source = *line == 'F' ? log_source(line, end, &length) : NULL;
-
-    return source && length > 4 && memcmp(source + length - 4, ".cpp", 4) == 0;
-}
-
-/* A program with the same kind of log has the names of its own sources in it. */
-static bool is_of_program(const char *program, const char *line, const char *end)
-{
-    struct rp_err ignored = RP_ERR_INIT;
-    size_t length, bytes;
-    const char *source = log_source(line, end, &length);
-    rp_autofree char *name = source ? rp_strndup(source, length) : NULL;
-    rp_autofree void *text = NULL;
-
-    return name && program &&
-           rp_read_file(program, SIZE_MAX / 2, RP_BAD_INPUT, &text, &bytes, &ignored) == 0 &&
-           memmem(text, bytes, name, length + 1) != NULL;
-}
-
-static const struct message *find(const char *line, const char *end, bool has_trace)
-{
-    static const struct message other = {FATAL, NULL, NULL};
-
-    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
-        if (messages[i].kind != NOISE &&
-            memmem(line, (size_t)(end - line), messages[i].text, strlen(messages[i].text)))
-            return &messages[i];
-    if (is_fatal_log(line, end) || (!has_trace && begins(line, end, "Fatal error:")))
-        return &other;
-    return NULL;
-}
-
-static bool is_last_word(const char *line, const char *end, time_t now)
-{
-    const struct message *message = line < end ? find(line, end, true) : NULL;
-    size_t length;
-
-    if (message && message->kind == TOO_MUCH && log_source(line, end, &length))
-        return true;
-    for (int day = -1; day <= 1 && is_fatal_log(line, end); day++) {
-        const time_t at = now + day * 24 * 60 * 60;
-        char date[16];
-        struct tm parts;
-
-        strftime(date, sizeof date, "%Y%m%d", gmtime_r(&at, &parts));
-        if (memcmp(line + 1, date, 8) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What rocprofv3 tells of itself at the beginning and the end of each run. */
-static bool is_noise(const char *line, const char *end)
-{
-    size_t length;
-    const char *source = log_source(line, end, &length);
-
-    if (!source || *line == 'F')
-        return false;
-    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
-        if (messages[i].kind == NOISE && strlen(messages[i].text) == length &&
-            memcmp(messages[i].text, source, length) == 0 &&
-            memmem(line, (size_t)(end - line), messages[i].meaning, strlen(messages[i].meaning)))
-            return true;
-    return false;
-}
-
-static bool rocprofv3_hides_line(const char *line, size_t length)
-{
-    const struct message *message;
-
-    if (skip_stamp(line, line + length) == line)
-        return false;
-    message = find(line, line + length, true);
-    return (message && (message->kind == WARNING || message->kind == TOO_MUCH)) ||
-           is_noise(line, line + length);
-}
-
-/* Only the last part of "Unable to find ... in [all]. Found: [these]. Missing: [those]" is needed.
- */
-static const char *skip_known(const char *line, const char *end)
-{
-    static const char missing[] = "Missing: [";
-    const char *found = memmem(line, (size_t)(end - line), missing, sizeof missing - 1);
-
-    return found ? found : line;
-}
-
-static void add_warning(struct rp_rocprofv3_messages *verdict, const char *line, const char *end,
-                        const char *meaning)
-{
-    size_t length = end - line > MAX_LINE ? MAX_LINE : (size_t)(end - line);
-    rp_autofree char *text = rp_format("%.*s: %s", (int)length, line, meaning);
-
-    for (size_t i = 0; i < verdict->warning_count; i++)
-        if (strcmp(verdict->warnings[i], text) == 0)
-            return;
-    if (verdict->warning_count == MAX_WARNINGS)
-        return;
-    verdict->warnings =
-        rp_realloc_array(verdict->warnings, verdict->warning_count + 1, sizeof *verdict->warnings);
-    verdict->warnings[verdict->warning_count++] = rp_steal(text);
-}
-
-/* Skips blanks and "[rocprofv3] Fatal error: ", so that the cause alone is left. */
-static const char *skip_words(const char *line, const char *end)
-{
-    static const char *const words[] = {" ", "[rocprofv3] ", "Fatal error: ", "rocprofv3: error: "};
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        while (begins(line, end, words[i]))
-            line += strlen(words[i]);
-    return line;
-}
-
-static const char *skip_blanks(const char *line, const char *end)
-{
-    while (line < end && *line == ' ')
-        line++;
-    return line;
-}
-
-/* A check that failed is told in several lines, the last of which says what happened: the line of
- * the log has its source alone. A list of callers may follow.
- * @param ret_end of the line that is returned, or of the first one where none follows */
-static const char *last_of_block(const char *line, const char *end, const char **ret_end)
-{
-    const char *last = line, *last_end = end;
-
-    while (*end) {
-        const char *next = end + strspn(end, "\r\n");
-
-        end = next + strcspn(next, "\r\n");
-        if (begins(next, end, "*** ") || begins(next, end, "    @ ") ||
-            skip_stamp(next, end) != next)
-            break;
-        if ((size_t)(end - next) > strspn(next, " \t")) {
-            last = next;
-            last_end = end;
-        }
-    }
-    *ret_end = last_end;
-    return last;
-}
-
-static void take_line(struct rp_rocprofv3_messages *verdict, bool *weak, const char *line,
-                      const char *end, bool has_trace, const char *program)
-{
-    const struct message *message = find(line, end, has_trace);
-
-    if (!message || (!message->text && is_of_program(program, line, end)))
-        return;
-    if (!message->text && begins(skip_blanks(skip_stamp(line, end), end), end, "::"))
-        line = last_of_block(line, end, &end);
-    line = skip_stamp(line, end);
-    if (message->kind == WARNING) {
-        add_warning(verdict, skip_known(line, end), end, message->meaning);
-        return;
-    }
-    verdict->too_much |= message->kind == TOO_MUCH;
-    if (verdict->fatal && !(*weak && message->kind == FATAL))
-        return; /* The first message is the cause, so later ones are ignored. */
-    line = skip_words(line, end);
-    free(verdict->fatal);
-    *weak = message->kind == TRACEBACK;
-    verdict->remedy = message->meaning;
-    verdict->fatal = rp_strndup(line, end - line > MAX_LINE ? MAX_LINE : (size_t)(end - line));
-}
-
-/**
- * @param text standard error of the run: rocprofv3's messages and the program's
- * @param has_trace whether it left a trace: then the program was started, and a plain "Fatal
- * error:" may be its own
- * @param program its file; NULL: not known
- */
-static void rocprofv3_read_messages(const char *text, bool has_trace, const char *program,
-                                    struct rp_rocprofv3_messages *ret)
-{
-    bool weak = false;
-
-    *ret = (struct rp_rocprofv3_messages){0};
-    for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
-        end = line + strcspn(line, "\r\n");
-        if (end > line)
-            take_line(ret, &weak, line, end, has_trace, program);
-    }
-}
-
-static void rocprofv3_messages_free(struct rp_rocprofv3_messages *verdict)
-{
-    for (size_t i = 0; i < verdict->warning_count; i++)
-        free(verdict->warnings[i]);
-    free(verdict->warnings);
-    free(verdict->fatal);
-    memset(verdict, 0, sizeof *verdict);
-}

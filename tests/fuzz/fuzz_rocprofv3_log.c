@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "run/tracer_rocprofv3.c"
+#include "run/rocprofv3_messages.h"
 
 #include "fuzz/must.h"
 
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    rp_cleanup(rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
+    rp_cleanup(rp_rocprofv3_messages_free) struct rp_rocprofv3_messages verdict = {0};
     rp_autofree char *text = malloc(size + 1);
 
     if (!text)
@@ -21,9 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++)
         text[i] = data[i] ? (char)data[i] : ' ';
     text[size] = '\0';
-    rocprofv3_read_messages(text, size & 1, NULL, &verdict);
+    rp_rocprofv3_read_messages(text, size & 1, NULL, &verdict);
     must(!verdict.remedy || verdict.fatal);
     must(!verdict.too_much || verdict.fatal);
-    rocprofv3_hides_line((const char *)data, size);
+    rp_rocprofv3_hides_line((const char *)data, size);
     return 0;
 }
