@@ -243,6 +243,9 @@ int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *
  * environment of the process. */
 int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err);
 
+/** Returns how many dispatches of the program were outside of the part that was recorded. */
+uint64_t rp_profile_unrecorded_of(const struct rp_store *store);
+
 /* Writes results of commands as text for people. */
 
 /** Writes rounds, kernels and candidates, and in its last lines what ended the session and what was

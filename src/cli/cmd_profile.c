@@ -96,13 +96,6 @@ static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_n
     return 0;
 }
 
-static uint64_t unrecorded_of(const struct rp_store *store)
-{
-    const char *count = rp_store_metadata(store, RP_STORE_UNRECORDED_TAG);
-
-    return count ? strtoull(count, NULL, 10) : 0;
-}
-
 /* Every run is looked at, because a loss in a repeat would show as an unstable runtime. */
 static int note_trace(struct rp_profile_session *session, struct rp_store *store,
                       struct rp_err *err)
@@ -121,7 +114,7 @@ static int note_trace(struct rp_profile_session *session, struct rp_store *store
                        device, wanted);
     rp_losses_add(&session->losses, store);
     if (session->run_count == 1)
-        session->unrecorded += unrecorded_of(store);
+        session->unrecorded += rp_profile_unrecorded_of(store);
     return 0;
 }
 

@@ -44,25 +44,28 @@ static char *parent_id(void)
                      at ? (int)strcspn(at + 1, " ") : 0, at ? at + 1 : "");
 }
 
+static const char *text_of(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value ? value : "";
+}
+
 /* What all ranks of a job have in common, and no other job: what its launcher says, or else the
  * launcher itself, which has started all of them on one machine. Ranks that are started by hand,
- * each in a shell of its own, have nothing in common but the folder. */
+ * each in a shell of its own, have nothing in common but the folder. A MASTER_PORT is often that of
+ * the job before; and on the host of mpirun there is no step of Slurm, on the others there is. */
 static char *job_id(const char *rank_variable)
 {
-    static const char *const sets[][3] = {
-        {"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"},
-        {"PMIX_NAMESPACE"},
-        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
-    };
+    const char *pmix = text_of("PMIX_NAMESPACE");
+    const char *slurm = text_of("SLURM_JOB_ID"), *step = text_of("SLURM_STEP_ID");
+    const char *master = text_of("MASTER_ADDR"), *port = text_of("MASTER_PORT");
+    const bool has_step = !*pmix && *slurm && *step, has_port = *master && *port;
 
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        const char *first = getenv(sets[i][0]);
-        const char *second = sets[i][1] ? getenv(sets[i][1]) : "";
-        const char *third = sets[i][2] ? getenv(sets[i][2]) : "";
-
-        if (first && *first && second)
-            return rp_format("%s.%s.%s", first, second, third ? third : "");
-    }
+    if (*pmix || has_step || has_port)
+        return rp_format("%s.%s.%s.%s.%s.%s", pmix, has_step ? slurm : "", has_step ? step : "",
+                         has_port ? master : "", has_port ? port : "",
+                         text_of("TORCHELASTIC_RESTART_COUNT"));
     return strcmp(rank_variable, "RANK") == 0 ? rp_strdup("by hand") : parent_id();
 }
 
@@ -87,10 +90,12 @@ static void note_what_is_no_rank(const struct rp_rank *rank)
             return;
         }
     }
-    if (rank->variable && !rank->size && strcmp(rank->variable, "PMIX_RANK") == 0)
-        rp_cli_note("PMIX_RANK=%d does not say of how many: if there are others, give each rank a "
-                    "folder of its own with -o",
-                    rank->rank);
+    if (!rank->variable || rank->size)
+        return;
+    if (strcmp(rank->variable, "RANK") != 0 || getenv("WORLD_SIZE") || getenv("MASTER_ADDR"))
+        rp_cli_note("nothing says of how many ranks %s=%d is one: if there are others, give each "
+                    "rank a folder of its own with -o",
+                    rank->variable, rank->rank);
 }
 
 /* A job that was killed has left marks, which would let this one end too early. */
@@ -228,6 +233,7 @@ static int make_report(const struct rp_run *run, const struct rp_profile_report 
     struct rp_profile_report other;
     struct rp_store **stores;
     const char *device;
+    uint64_t unrecorded = 0;
     int rc = rp_profile_open_stores(run, &stores, err);
 
     if (rc < 0)
@@ -237,8 +243,10 @@ static int make_report(const struct rp_run *run, const struct rp_profile_report 
         rc = rp_profile_compute(stores, run->db_count, NULL, 0, ret_profile, err);
     other = report_without(options, rc == 0 ? device : NULL, exit_status);
     mine = mine ? mine : &other;
-    for (size_t i = 0; i < run->db_count; i++)
+    for (size_t i = 0; i < run->db_count; i++) {
         rp_losses_add(&losses, stores[i]);
+        unrecorded += rp_profile_unrecorded_of(stores[i]);
+    }
     rp_profile_close_stores(stores, run->db_count);
     if (rc < 0)
         return rc;
@@ -252,7 +260,7 @@ static int make_report(const struct rp_run *run, const struct rp_profile_report 
     ret->provenance.lost_records = losses.lost_records;
     ret->provenance.lost_dispatches = losses.lost_dispatches;
     ret->provenance.untraced_queues = losses.untraced_queues;
-    ret->provenance.unrecorded = 0;
+    ret->provenance.unrecorded = unrecorded;
     ret->provenance.traces = (const char *const *)run->db_paths;
     ret->provenance.trace_count = run->db_count;
     ret->provenance.wall_ms = NULL;

@@ -455,3 +455,10 @@ int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err
             *ret = rp_device_label(RP_DEVICE_SOFTWARE);
     return rc;
 }
+
+uint64_t rp_profile_unrecorded_of(const struct rp_store *store)
+{
+    const char *count = rp_store_metadata(store, RP_STORE_UNRECORDED_TAG);
+
+    return count ? strtoull(count, NULL, 10) : 0;
+}

@@ -80,6 +80,25 @@ expect 0 env RANK=1 WORLD_SIZE=2 rocm-perf profile --device software -o hand ./f
 says out '2 processes, one beside the other'
 expect 0 env RANK=../x WORLD_SIZE=2 rocm-perf profile --device software --runs 1 -o none ./forked 0
 says err 'RANK=../x is no rank'
+for less in 'PMIX_RANK=2 X=' 'RANK=2 WORLD_SIZE=2' 'RANK=2 MASTER_ADDR=localhost' 'PMI_RANK=2 X='; do
+    expect 0 env $less rocm-perf profile --device software --runs 1 -o none ./forked 0
+    says err "nothing says of how many ranks ${less%% *} is one"
+done
+expect 0 env RANK=2 rocm-perf profile --device software --runs 1 -o none ./forked 0
+! grep -q 'of how many ranks' err || fail 'RANK alone may be anything'
+# Two jobs of one allocation that have one MASTER_PORT: the second does not end with what is left of the first.
+torch='MASTER_ADDR=localhost MASTER_PORT=29500 WORLD_SIZE=2 SLURM_JOB_ID=7'
+rm -rf steps
+expect 0 env $torch SLURM_STEP_ID=0 RANK=1 rocm-perf profile --device software -o steps ./forked 0
+expect 0 env $torch SLURM_STEP_ID=1 RANK=0 rocm-perf profile --device software -o steps ./forked 0
+! grep -q 'one beside the other' out || fail 'a rank of another job has been counted'
+expect 0 env $torch SLURM_STEP_ID=1 RANK=1 rocm-perf profile --device software -o steps ./forked 0
+says out '2 processes, one beside the other'
+# On the host of mpirun there is no step of Slurm, on the others there is: PMIX_NAMESPACE is the same on all.
+rm -rf hosts
+expect 0 env PMIX_NAMESPACE=n OMPI_COMM_WORLD_SIZE=2 SLURM_JOB_ID=7 OMPI_COMM_WORLD_RANK=0 rocm-perf profile --device software -o hosts ./forked 0
+expect 0 env PMIX_NAMESPACE=n OMPI_COMM_WORLD_SIZE=2 SLURM_JOB_ID=7 SLURM_STEP_ID=1 OMPI_COMM_WORLD_RANK=1 rocm-perf profile --device software -o hosts ./forked 0
+says out '2 processes, one beside the other'
 # A single task, and a script of Slurm without srun, are no ranks.
 expect 0 env SLURM_PROCID=0 SLURM_NTASKS=4 rocm-perf profile --device software --runs 1 -o alone ./forked 0
 [ -f alone/profile.json ] || fail 'a script that srun has not started'

@@ -77,6 +77,14 @@ says err 'a part of a run that time or a signal ended: it is kept, and not check
 expect 3 rocm-perf history check --db series.db
 says err 'no complete result'
 
+# The table of all ranks counts those of each.
+for rank in 0 1; do
+    expect 0 env RANK=$rank WORLD_SIZE=2 rocm-perf profile --device software --duration 2 --json -o ranks ./serving
+done
+cp out all.json
+[ "$(json provenance.unrecorded_dispatches all.json)" = $(($(json provenance.unrecorded_dispatches ranks/rank-0/profile.json) + $(json provenance.unrecorded_dispatches ranks/rank-1/profile.json))) ] &&
+    [ "$(json provenance.unrecorded_dispatches all.json)" != 0 ] || fail 'launches of ranks that were not recorded'
+
 # By signals, of all processes of the program.
 background rocm-perf profile --device software --start-paused -o switched -- /bin/sh -c 'trap : INT; ./serving & ./serving; wait; exit 0' </dev/null
 profiler=$!
