@@ -3,6 +3,7 @@
 
 #include "analyze/bottleneck_steps.h"
 #include "analyze/dag.h"
+#include "analyze/dag_graph.h"
 #include "analyze/profile.h"
 
 const char *const rp_rank_basis_names[] = {NULL, "kernel_time", "critical_path"};
@@ -192,6 +193,17 @@ static size_t kernel_of_program(const struct rp_bottlenecks *b)
     return found;
 }
 
+/* Kernels of collectives move data, and wait for other ranks. */
+static double communication_share(const struct rp_dag_result *dag)
+{
+    double share = path_share(dag, RP_DAG_PART_COLLECTIVE);
+
+    for (size_t i = 0; i < dag->share_count && dag->makespan_ns > 0; i++)
+        if (rp_dag_is_collective(dag->shares[i].name))
+            share += (double)dag->shares[i].path_ns / (double)dag->makespan_ns;
+    return share;
+}
+
 /* Chooses the largest part of the end-to-end time that is none of a kernel's own. */
 static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks *b)
 {
@@ -205,7 +217,7 @@ static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks
                    path_share(dag, RP_DAG_PART_SYNC)
              : 0,
          0.5, 0.75},
-        {RP_CAUSE_COMMUNICATION, dag ? path_share(dag, RP_DAG_PART_COLLECTIVE) : 0, 0.4, 0.75},
+        {RP_CAUSE_COMMUNICATION, dag ? communication_share(dag) : 0, 0.4, 0.75},
         {RP_CAUSE_LAUNCH, dag ? short_kernels(b) + path_share(dag, RP_DAG_PART_LAUNCH) : 0, 0.5,
          0.94},
     };
