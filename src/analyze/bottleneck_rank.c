@@ -160,15 +160,19 @@ static double start_share(const struct rp_bottleneck_kernel *k)
     return share < 1 ? share : 1;
 }
 
-static double short_kernels(const struct rp_bottlenecks *b)
+/* Returns what starts and ends of short kernels have of the path. Weights by the kernels' time are
+ * of what kernels have of it. */
+static double short_kernels(const struct rp_dag_result *dag, const struct rp_bottlenecks *b)
 {
+    const double kernels =
+        b->basis == RP_RANK_CRITICAL_PATH ? 1 : path_share(dag, RP_DAG_PART_KERNEL);
     double sum = 0;
 
     for (size_t i = 0; i < b->kernel_count; i++)
         sum += rp_kernel_is_short(&b->kernels[i])
                    ? b->kernels[i].weight.value * start_share(&b->kernels[i])
                    : 0;
-    return sum;
+    return kernels * sum;
 }
 
 static double gain_of_program(const struct rp_bottleneck_kernel *k)
@@ -218,8 +222,8 @@ static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks
              : 0,
          0.5, 0.75},
         {RP_CAUSE_COMMUNICATION, dag ? communication_share(dag) : 0, 0.4, 0.75},
-        {RP_CAUSE_LAUNCH, dag ? short_kernels(b) + path_share(dag, RP_DAG_PART_LAUNCH) : 0, 0.5,
-         0.94},
+        {RP_CAUSE_LAUNCH, dag ? short_kernels(dag, b) + path_share(dag, RP_DAG_PART_LAUNCH) : 0,
+         0.5, 0.94},
     };
     double most = 0;
 

@@ -259,8 +259,8 @@ static void put_program_sentence(const struct rp_finding_texts *t, struct rp_buf
     }
     rp_buf_puts(to, plural ? " limit the program" : " limits the program");
     if (t->of->program_share.known)
-        rp_buf_printf(to, ": %s %% of %s", per_cent(t->of->program_share.value).text,
-                      basis_words(t->of));
+        rp_buf_printf(to, ": %s %% of the critical path",
+                      per_cent(t->of->program_share.value).text);
     rp_buf_puts(to, ".");
 }
 
