@@ -50,8 +50,8 @@ struct kineto {
     int64_t added_ns; /**< to the rows so far */
     int64_t first_ns; /**< smallest time of a row, before anything is added */
     int64_t kernel_count, copy_count, call_count, row_count, sync_count;
-    uint64_t event_count, range_count;
-    bool pid_known, is_of_pytorch;
+    uint64_t event_count, range_count, frame_count, line_count;
+    bool pid_known;
 };
 
 /* --- one event ------------------------------------------------------------------------------- */
@@ -424,6 +424,194 @@ static int add_range(struct kineto *k, struct rp_err *err)
     return result < 0 ? result : put_region(k, "roctxRange", event, time, err);
 }
 
+/* --- Python ---------------------------------------------------------------------------------- */
+
+/* This is "train.py(184): main" in its parts. */
+struct place {
+    int file_len;
+    int64_t line;
+    const char *function;
+};
+
+/* Paths begin behind those of sys.path, so that these look like files of the program. */
+static bool is_of_interpreter(const char *file)
+{
+    static const char *const begins_so[] = {
+        "<",
+        "abc.py(",
+        "asyncio/",
+        "collections/",
+        "concurrent/",
+        "contextlib.py(",
+        "copy.py(",
+        "dataclasses.py(",
+        "enum.py(",
+        "functools.py(",
+        "importlib/",
+        "inspect.py(",
+        "logging/",
+        "multiprocessing/",
+        "queue.py(",
+        "runpy.py(",
+        "threading.py(",
+        "torch/",
+        "typing.py(",
+        "warnings.py(",
+        "weakref.py(",
+    };
+
+    for (size_t i = 0; i < sizeof begins_so / sizeof *begins_so; i++)
+        if (strncmp(file, begins_so[i], strlen(begins_so[i])) == 0)
+            return true;
+    return strstr(file, "/torch/") || strstr(file, "/lib/python3.");
+}
+
+/* Says whether a frame is of the program: PyTorch's own functions and those of the interpreter
+ * would hide it. */
+static bool read_place(const char *name, struct place *ret)
+{
+    const char *behind = strstr(name, "): "), *open;
+    char *end;
+
+    if (!behind || is_of_interpreter(name))
+        return false;
+    for (open = behind; open > name && *open != '(';)
+        open--;
+    if (open == name)
+        return false;
+    ret->line = strtoll(open + 1, &end, 10);
+    ret->file_len = (int)(open - name);
+    ret->function = behind + strlen("): ");
+    return end == behind && ret->line > 0 && open - name < INT32_MAX;
+}
+
+/* Keeps functions of the program, so that calls get the line of the innermost one around them. */
+static int add_frame(struct kineto *k, struct rp_err *err)
+{
+    const char *name = text(k, "name");
+    int64_t v[4] = {whole(k, "tid", 0)};
+    struct place place;
+    int result;
+
+    if (!name || !read_place(name, &place))
+        return 0;
+    result = times(k, &v[1], err);
+    if (result == 0)
+        result = rp_memdb_string(&k->m, name, &v[3], err);
+    k->frame_count++;
+    return result < 0 ? result
+                      : rp_memdb_run(&k->m, "INSERT INTO frame VALUES (?1, ?2, ?3, ?4)", v, 4, NULL,
+                                     0, err);
+}
+
+struct frame {
+    int64_t thread, start_ns, end_ns, name;
+};
+
+/* Goes through frames and calls together, by thread and time. */
+struct stack {
+    sqlite3_stmt *frames;
+    struct frame next; /**< of the statement */
+    bool has_next;
+    struct {
+        RP_VEC(struct frame);
+    } open;
+};
+
+static int read_frame(struct kineto *k, struct stack *s, struct rp_err *err)
+{
+    int done = sqlite3_step(s->frames);
+
+    s->has_next = done == SQLITE_ROW;
+    for (int i = 0; i < 4 && s->has_next; i++)
+        (&s->next.thread)[i] = sqlite3_column_int64(s->frames, i);
+    return done == SQLITE_ROW || done == SQLITE_DONE ? 0 : rp_sql_fail(k->m.db, done, err);
+}
+
+static void close_frames(struct stack *s, int64_t thread, int64_t at_ns)
+{
+    while (s->open.count && (s->open.items[s->open.count - 1].thread != thread ||
+                             s->open.items[s->open.count - 1].end_ns <= at_ns))
+        s->open.count--;
+}
+
+/* Opens the frames that begin before a time of a thread. @return the innermost one's name, 0: none
+ */
+static int innermost(struct kineto *k, struct stack *s, int64_t thread, int64_t at_ns, int64_t *ret,
+                     struct rp_err *err)
+{
+    int result = 0;
+
+    while (result == 0 && s->has_next &&
+           (s->next.thread < thread || (s->next.thread == thread && s->next.start_ns <= at_ns))) {
+        close_frames(s, s->next.thread, s->next.start_ns);
+        result =
+            rp_vec_push(&s->open, s->next) == 0 ? read_frame(k, s, err) : rp_out_of_memory(err);
+    }
+    close_frames(s, thread, at_ns);
+    *ret = s->open.count ? s->open.items[s->open.count - 1].name : 0;
+    return result;
+}
+
+static int put_line(struct kineto *k, int64_t event, int64_t name, struct rp_err *err)
+{
+    const char *text = k->m.strings.keys[name - 1].bytes;
+    struct place place = {0};
+    rp_autofree char *file =
+        read_place(text, &place) ? strndup(text, (size_t)place.file_len) : NULL;
+    const char *texts[] = {file, place.function};
+    const int64_t values[] = {event, place.line};
+
+    if (!file)
+        return rp_out_of_memory(err);
+    return rp_memdb_run(&k->m,
+                        "UPDATE rocpd_event SET line_info = json_object('file', ?3, 'line', ?2,"
+                        " 'function', ?4) WHERE id = ?1",
+                        values, 2, texts, 2, err);
+}
+
+static int put_lines(struct kineto *k, struct stack *s, sqlite3_stmt *calls, struct rp_err *err)
+{
+    int result = read_frame(k, s, err), done = SQLITE_ROW;
+
+    while (result == 0 && (done = sqlite3_step(calls)) == SQLITE_ROW) {
+        int64_t name;
+        result = innermost(k, s, sqlite3_column_int64(calls, 0), sqlite3_column_int64(calls, 1),
+                           &name, err);
+        if (result == 0 && name)
+            result = put_line(k, sqlite3_column_int64(calls, 2), name, err);
+        k->line_count += name != 0;
+    }
+    return result < 0 || done == SQLITE_DONE ? result : rp_sql_fail(k->m.db, done, err);
+}
+
+static int put_call_sites(struct kineto *k, struct rp_err *err)
+{
+    struct stack s = {0};
+    sqlite3_stmt *calls;
+    int result = rp_memdb_statement(&k->m,
+                                    "SELECT thread, start, end, name FROM frame"
+                                    " ORDER BY thread, start, end DESC",
+                                    &s.frames, err);
+
+    if (result == 0)
+        result = rp_memdb_statement(&k->m,
+                                    "SELECT r.tid, r.start, r.event_id FROM rocpd_region r"
+                                    " JOIN rocpd_event e ON e.id = r.event_id"
+                                    " WHERE e.stack_id IS NOT NULL ORDER BY r.tid, r.start",
+                                    &calls, err);
+    if (result == 0)
+        result = put_lines(k, &s, calls, err);
+    rp_vec_free(&s.open);
+    if (result < 0 || k->line_count == 0)
+        return result;
+    return rp_sql_exec(k->m.db,
+                       "INSERT INTO rocpd_metadata (tag, value)"
+                       " SELECT '" RP_STORE_CALL_SITES_TAG "', count(DISTINCT line_info)"
+                       " FROM rocpd_event",
+                       err);
+}
+
 /* --- synchronisation ------------------------------------------------------------------------- */
 
 /* CUPTI says of a call which stream it waits with, and which call recorded the event that it waits
@@ -746,7 +934,8 @@ static const char kineto_tables[] =
     " kernarg_segment_size, kernarg_segment_alignment, group_segment_size, private_segment_size,"
     " sgpr_count, arch_vgpr_count, accum_vgpr_count,"
     " kernel_name TEXT, display_name TEXT);"
-    "CREATE TABLE rocpd_event (id INTEGER PRIMARY KEY, stack_id, parent_stack_id, extdata TEXT);"
+    "CREATE TABLE rocpd_event (id INTEGER PRIMARY KEY, stack_id, parent_stack_id, extdata TEXT,"
+    " line_info TEXT);"
     "CREATE TABLE rocpd_arg (id INTEGER PRIMARY KEY, event_id, position, name TEXT, value TEXT);"
     "CREATE TABLE rocpd_region (id INTEGER PRIMARY KEY, tid, start, end, name_id, event_id);"
     "CREATE TABLE rocpd_kernel_dispatch (id INTEGER PRIMARY KEY, tid, agent_id,"
@@ -758,6 +947,7 @@ static const char kineto_tables[] =
     "CREATE TABLE rocm_perf_collective (id INTEGER PRIMARY KEY, name_id, dtype_id, bytes, ranks);"
     "CREATE TEMP TABLE launch (call INTEGER PRIMARY KEY, block_x, block_y, block_z, grid_x, grid_y,"
     " grid_z, lds, bytes);"
+    "CREATE TEMP TABLE frame (thread, start, end, name);"
     "CREATE TEMP TABLE sync (call INTEGER PRIMARY KEY, stream, record, recorded_on);"
     "CREATE TEMP TABLE argument (call INTEGER PRIMARY KEY, stream, record);"
     "BEGIN";
@@ -822,8 +1012,10 @@ static int check_contents(const struct kineto *k, struct rp_err *err)
 
 static int put_rest(struct kineto *k, struct rp_err *err)
 {
-    int result = move_times(k, err);
+    int result = k->frame_count ? put_call_sites(k, err) : 0;
 
+    if (result == 0)
+        result = move_times(k, err);
     if (result == 0)
         result = add_process(k, err);
     for (size_t i = 0; i < k->gpus.count && result == 0; i++)

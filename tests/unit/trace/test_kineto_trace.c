@@ -232,6 +232,57 @@ static void test_gpu_names(void **state)
     }
 }
 
+struct site {
+    char line_info[128];
+};
+
+static int take_site(void *ctx, const void *row, struct rp_err *err)
+{
+    const struct rp_row_call_site *site = row;
+    struct site *sites = ctx;
+
+    (void)err;
+    if (site->correlation_id > 0 && site->correlation_id < 8)
+        snprintf(sites[site->correlation_id].line_info, sizeof sites->line_info, "%s",
+                 site->line_info);
+    return 0;
+}
+
+/* A call gets the innermost function of the program around it, of its own thread. */
+static void test_python(void **state)
+{
+#define FRAME(name, tid, ts, dur)                                                                  \
+    "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"" name "\",\"pid\":9,\"tid\":" #tid      \
+    ",\"ts\":" #ts ",\"dur\":" #dur ",\"args\":{}},"
+#define LAUNCH(tid, ts, call)                                                                      \
+    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"hipLaunchKernel\",\"pid\":9,\"tid\":" #tid  \
+    ",\"ts\":" #ts ",\"dur\":1,\"args\":{\"correlation\":" #call "}},"
+    struct rp_store *s = open_events(
+        FRAME("train.py(5): <module>", 9, 1, 100) FRAME("a (b)/m.py(17): step", 9, 10, 20)
+            FRAME("torch/nn/functional.py(9): relu", 9, 12, 5) FRAME("weakref.py(4): get", 9, 12, 5)
+                FRAME("<built-in function x>", 9, 13, 1) FRAME("other.py(3): run", 8, 1, 15)
+                    LAUNCH(9, 13, 1) LAUNCH(9, 30, 2) LAUNCH(9, 102, 3) LAUNCH(8, 13, 4)
+                        LAUNCH(7, 13, 5) "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+                                         "\"pid\":0,\"tid\":7,\"ts\":50,\"dur\":1}");
+    static const char *const wanted[] = {
+        "",
+        "{\"file\":\"a (b)/m.py\",\"line\":17,\"function\":\"step\"}",
+        "{\"file\":\"train.py\",\"line\":5,\"function\":\"<module>\"}",
+        "{}",
+        "{\"file\":\"other.py\",\"line\":3,\"function\":\"run\"}",
+        "{}",
+    };
+    struct site sites[8] = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(rp_store_each_call_site(s, take_site, sites, &err), 0);
+    for (size_t i = 1; i < sizeof wanted / sizeof *wanted; i++)
+        if (strcmp(wanted[i], "{}") != 0 || *sites[i].line_info)
+            assert_string_equal(sites[i].line_info, wanted[i]);
+    rp_store_close(s);
+}
+
 static void test_refused(void **state)
 {
 #define KERNEL "\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\""
@@ -272,7 +323,7 @@ int main(void)
         cmocka_unit_test(test_times),    cmocka_unit_test(test_base),
         cmocka_unit_test(test_names),    cmocka_unit_test(test_streams_of_gpus),
         cmocka_unit_test(test_geometry), cmocka_unit_test(test_gpu_names),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_python),   cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests_name("kineto_trace", tests, kit_setup, kit_teardown);
