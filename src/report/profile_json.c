@@ -562,8 +562,8 @@ static void add_provenance(struct rp_json_writer *json, const struct rp_profile_
     add_count(json, "lost_records", from->lost_records);
     if (from->pid)
         rp_json_add_int(json, "pid", from->pid);
-    add_count(json, "repaired_timestamps", p->repaired_timestamps);
     rp_json_add_text(json, "recorded_part", from->recorded_part);
+    add_count(json, "repaired_timestamps", p->repaired_timestamps);
     rp_json_add_text(json, "rocm_version", from->rocm_version);
     rp_json_add_text(json, "tool_version", from->tool_version);
     rp_json_add_text(json, "trace_schema", from->trace_schema);
