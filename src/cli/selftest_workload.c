@@ -84,27 +84,23 @@ static void *load(const char *path)
     return library;
 }
 
+#define X(type, name, arguments)                                                                   \
+    symbol = need(library, #name);                                                                 \
+    memcpy(&hip.name, &symbol, sizeof symbol);
 static void load_hip(const char *path)
 {
     void *library = load(path), *symbol;
 
-#define X(type, name, arguments)                                                                   \
-    symbol = need(library, #name);                                                                 \
-    memcpy(&hip.name, &symbol, sizeof symbol);
     HIP_FUNCTIONS
-#undef X
 }
 
 static void load_hiprtc(const char *path)
 {
     void *library = load(path), *symbol;
 
-#define X(type, name, arguments)                                                                   \
-    symbol = need(library, #name);                                                                 \
-    memcpy(&hip.name, &symbol, sizeof symbol);
     HIPRTC_FUNCTIONS
-#undef X
 }
+#undef X
 
 static void check(int status, const char *what)
 {
