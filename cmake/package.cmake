@@ -67,7 +67,7 @@ set(CPACK_RPM_SPEC_MORE_DEFINE "%define use_source_date_epoch_as_buildtime 1
 # Times after that of the commit become it, but those before it stay: what was built or checked out earlier.
 file(WRITE ${CMAKE_BINARY_DIR}/rpm/touch.cmake
      "file(GLOB_RECURSE all \"\${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*\")\nfile(TOUCH_NOCREATE \${all})\n")
-set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_BINARY_DIR}/rpm/touch.cmake)
+list(APPEND CPACK_PRE_BUILD_SCRIPTS ${CMAKE_BINARY_DIR}/rpm/touch.cmake)
 include(CPack)
 if(RP_CARRIED)
   install(FILES ${RP_CARRIED}/LICENSES DESTINATION ${CMAKE_INSTALL_DOCDIR})

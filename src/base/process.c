@@ -387,6 +387,7 @@ void rp_proc_signal(int signo)
 
 /* The handler has no other way to these. */
 static uint32_t *volatile switched;
+static volatile sig_atomic_t was_switched;
 /** This signal came while there was nothing to switch. */
 static volatile sig_atomic_t switch_waits;
 static const char *volatile switch_refusal; /**< said in place of switching; NULL: none */
@@ -399,7 +400,7 @@ static void on_switch(int signo)
     if (switch_refusal)
         write_out(switch_refusal);
     else if (paused)
-        __atomic_store_n(paused, signo == SIGUSR2, __ATOMIC_RELEASE);
+        __atomic_store_n(paused, signo == SIGUSR2, __ATOMIC_RELEASE), was_switched = 1;
     else
         switch_waits = signo;
     errno = saved;
@@ -425,6 +426,11 @@ void rp_proc_switch_by_signals(uint32_t *paused)
     switch_waits = 0;
     if (waits)
         on_switch(waits);
+}
+
+bool rp_proc_was_switched(void)
+{
+    return was_switched;
 }
 
 void rp_proc_refuse_switches(const char *line)

@@ -137,6 +137,9 @@ void rp_proc_signal(int signo);
  * something to switch. */
 void rp_proc_switch_by_signals(uint32_t *paused);
 
+/** Says whether such a signal has switched anything. */
+bool rp_proc_was_switched(void);
+
 /** From here on these signals switch nothing: each writes this line, with its end, to standard
  * error. */
 void rp_proc_refuse_switches(const char *line);

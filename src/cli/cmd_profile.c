@@ -537,7 +537,7 @@ static const char *recorded_part(const struct rp_profile_cli *options, const str
 {
     const struct rp_recording_window window = rp_profile_window(options);
 
-    return options->pid ? "hand" : rp_recorded_part(&window, &run->end);
+    return options->pid ? "hand" : rp_recorded_part(&window, run);
 }
 
 /**
@@ -906,6 +906,7 @@ int rp_cmd_profile(int argc, char **argv)
         options.runs = 1;
     if (options.pid && take_command(&options, &command, &err) < 0)
         return rp_cli_error(&err);
+    /* Wall clocks are no trace, so each rank prints its own. */
     is_rank = !options.pid && rp_profile_job_find(options.output, &job);
     if (is_rank && !RP_IS_GIVEN(profile, &options, runs))
         options.runs = 1; /* MPI starts a rank once. */
@@ -914,7 +915,7 @@ int rp_cmd_profile(int argc, char **argv)
     else
         rp_profile_note_stale(options.output, 0);
     if (profile_session_run(&options, &job, &session, &err) < 0) {
-        if (is_rank)
+        if (is_rank && !options.wallclock)
             rp_profile_job_end(&options, &job, NULL, session.failed_status);
         return rp_cli_error(&err);
     }
@@ -923,12 +924,13 @@ int rp_cmd_profile(int argc, char **argv)
     note_traces(&session, paths, &report);
     if (rp_report_profile_json(&report, &json, &err) < 0 ||
         profile_session_commit(&session, rp_buf_text(&json), &err) < 0) {
-        if (is_rank)
+        if (is_rank && !options.wallclock)
             rp_profile_job_end(&options, &job, NULL, report.provenance.exit_status);
         return rp_cli_error(&err);
     }
-    code = is_rank ? rp_profile_job_end(&options, &job, session.out_of_order ? NULL : &report,
-                                        report.provenance.exit_status)
-                   : print_result(&options, &session, &report, rp_buf_text(&json), &err);
+    code = is_rank && !options.wallclock
+               ? rp_profile_job_end(&options, &job, session.out_of_order ? NULL : &report,
+                                    report.provenance.exit_status)
+               : print_result(&options, &session, &report, rp_buf_text(&json), &err);
     return code == 0 && session.out_of_order ? interrupted_code(&options, &session, &err) : code;
 }

@@ -29,19 +29,52 @@ static const char *variable(void *ctx, const char *name)
     return getenv(name);
 }
 
-/* The start of a process tells its number apart from that of another one before. */
-static char *parent_id(void)
+/* @return field N of proc(5)'s stat, behind the name; to be freed, NULL: there is no such process
+ */
+static char *field_of(int pid, int field)
 {
-    rp_autofree char *path = rp_format("/proc/%d/stat", (int)getppid());
+    rp_autofree char *path = rp_format("/proc/%d/stat", pid);
     rp_autofree char *text = rp_read_text(path, 4096);
     const char *at = text ? strrchr(text, ')') : NULL;
-    struct utsname host;
 
-    uname(&host);
-    for (int field = 2; field < 22 && at; field++) /* starttime is field 22 of proc(5). */
+    for (int i = 2; i < field && at; i++)
         at = strchr(at + 1, ' ');
-    return rp_format("%s.%d.%.*s", host.nodename, (int)getppid(),
-                     at ? (int)strcspn(at + 1, " ") : 0, at ? at + 1 : "");
+    return at ? strndup(at + 1, strcspn(at + 1, " ")) : NULL;
+}
+
+/* A script that the launcher has started for this rank alone has the rank's variable, too. */
+static bool is_of_a_rank(int pid, const char *rank_variable)
+{
+    rp_autofree char *path = rp_format("/proc/%d/environ", pid);
+    rp_autofree char *begin = rp_format("%s=", rank_variable);
+    rp_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    rp_autobuf text = {0};
+    char block[4096];
+
+    for (ssize_t got; fd >= 0 && (got = read(fd, block, sizeof block)) > 0;)
+        rp_buf_add(&text, block, (size_t)got);
+    rp_buf_add(&text, "", 1);
+    for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1)
+        if (strncmp(text.data + at, begin, strlen(begin)) == 0)
+            return true;
+    return false;
+}
+
+/* The start of a process tells its number apart from that of another one before. */
+static char *launcher_id(const char *rank_variable)
+{
+    rp_autofree char *start = NULL;
+    struct utsname host;
+    int pid = (int)getppid();
+
+    while (pid > 1 && is_of_a_rank(pid, rank_variable)) {
+        rp_autofree char *parent = field_of(pid, 4);
+
+        pid = parent ? atoi(parent) : 0;
+    }
+    start = field_of(pid, 22);
+    uname(&host);
+    return rp_format("%s.%d.%s", host.nodename, pid, start ? start : "");
 }
 
 static const char *text_of(const char *name)
@@ -60,13 +93,14 @@ static char *job_id(const char *rank_variable)
     const char *pmix = text_of("PMIX_NAMESPACE");
     const char *slurm = text_of("SLURM_JOB_ID"), *step = text_of("SLURM_STEP_ID");
     const char *master = text_of("MASTER_ADDR"), *port = text_of("MASTER_PORT");
-    const bool has_step = !*pmix && *slurm && *step, has_port = *master && *port;
+    const char *torch = text_of("TORCHELASTIC_RUN_ID"); /* It is the same in steps of many nodes. */
+    const bool has_step = !*pmix && !*torch && *slurm && *step, has_port = *master && *port;
 
     if (*pmix || has_step || has_port)
-        return rp_format("%s.%s.%s.%s.%s.%s", pmix, has_step ? slurm : "", has_step ? step : "",
-                         has_port ? master : "", has_port ? port : "",
+        return rp_format("%s.%s.%s.%s.%s.%s.%s", pmix, has_step ? slurm : "", has_step ? step : "",
+                         has_port ? master : "", has_port ? port : "", torch,
                          text_of("TORCHELASTIC_RESTART_COUNT"));
-    return strcmp(rank_variable, "RANK") == 0 ? rp_strdup("by hand") : parent_id();
+    return strcmp(rank_variable, "RANK") == 0 ? rp_strdup("by hand") : launcher_id(rank_variable);
 }
 
 /* Names of folders are made of it. */

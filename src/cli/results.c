@@ -77,15 +77,15 @@ void rp_file_set_drop(struct rp_file_set *pending)
 
 static void rescue(const char *folder)
 {
+    rp_autofree char *where = NULL;
     struct rp_err err = RP_ERR_INIT;
-    bool kept;
 
-    if (rp_result_folder_rescue(folder, &kept, &err) < 0)
+    if (rp_result_folder_rescue(folder, &where, &err) < 0)
         rp_cli_note("warning: %s", err.text);
-    else if (kept)
+    if (where)
         rp_cli_note("a rocm-perf was killed before it had made its result of %s: what it had "
-                    "recorded is now in %s/failed",
-                    folder, folder);
+                    "recorded is now in %s",
+                    folder, where);
 }
 
 void rp_cli_rescue(const char *folder)

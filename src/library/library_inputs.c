@@ -457,7 +457,7 @@ static bool is_decoded(const char *name)
 
 static bool is_aside(const char *name)
 {
-    return strcmp(name, "repeats") == 0 || strcmp(name, "failed") == 0 ||
+    return strcmp(name, "repeats") == 0 || strncmp(name, "failed", strlen("failed")) == 0 ||
            strcmp(name, "thread-trace") == 0;
 }
 
@@ -870,8 +870,8 @@ static int refuse_other_runs(const char *folder, const struct rp_inputs *in, str
 
         if (strcmp(run ? run : "", first ? first : "") != 0)
             return rp_fail(err, RP_BAD_INPUT,
-                           "%s and %s are of two runs: remove the older from %s, or profile "
-                           "into another folder with -o",
+                           "%s and %s are of two runs: remove the older from %s, or name "
+                           "the folders of one run",
                            rp_store_path(in->stores[i]), rp_store_path(in->stores[0]), folder);
     }
     return 0;

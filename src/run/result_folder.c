@@ -15,8 +15,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/file.h"
@@ -446,14 +448,38 @@ static int check_session(const char *path, struct rp_err *err)
                    path);
 }
 
-/* A file system without locks leaves it to the number of the process. */
+/* @return "HOST BOOT", to be freed: locks and numbers of processes say nothing of another machine
+ */
+static char *this_machine(void)
+{
+    rp_autofree char *boot = rp_read_text("/proc/sys/kernel/random/boot_id", 64);
+    struct utsname host;
+
+    uname(&host);
+    return rp_format("%s %.36s", host.nodename, boot ? boot : "");
+}
+
+/* After a start of its machine nobody works there any more. */
+static bool is_of_this_machine(const char *written)
+{
+    rp_autofree char *here = this_machine();
+    const char *blank = strchr(here, ' ');
+
+    return strcmp(written, here) == 0 || strncmp(written, here, (size_t)(blank - here) + 1) == 0;
+}
+
+/* The file has its text before it has its name, so that nobody takes it for one of an older
+ * version. */
 static int open_partial(struct rp_result_folder *dir, struct rp_err *err)
 {
     rp_autofree char *lock = rp_path_join(dir->partial, "lock");
+    rp_autofree char *machine = this_machine();
     int rc;
 
     rp_remove_tree(dir->partial);
     rc = rp_mkdirs(dir->partial, err);
+    if (rc == 0 && lock)
+        rc = rp_write_file(lock, machine, strlen(machine), err);
     if (rc == 0 && lock)
         dir->lock = rp_lock_path(lock, RP_LOCK_NO_LINK);
     return rc;
@@ -526,16 +552,22 @@ int rp_result_folder_keep_failed(struct rp_result_folder *dir, struct rp_err *er
 
 /* --- what is left of a killed process ------------------------------------------------------ */
 
-/* A lock says more than the number of the process, which may be of another machine or container. */
+/* Some file systems have no locks, and some have them for one machine alone. A folder without the
+ * file is of an older version. */
 static bool is_abandoned(const char *partial)
 {
-    rp_autofree char *lock = rp_path_join(partial, "lock");
-    rp_autoclose int fd = lock ? rp_lock_path(lock, RP_LOCK_SHARED | RP_LOCK_NO_LINK) : -1;
+    rp_autofree char *path = rp_path_join(partial, "lock");
+    rp_autofree char *written = path ? rp_read_text(path, 256) : NULL;
     const long pid = strtol(strrchr(partial, '-') + 1, NULL, 10);
+    rp_autoclose int fd = -1;
 
+    if (written && !is_of_this_machine(written))
+        return false;
+    fd = written ? rp_lock_path(path, RP_LOCK_SHARED | RP_LOCK_NO_LINK) : -1;
     if (fd >= 0)
         return true;
-    return errno != EWOULDBLOCK && pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    return (!written || errno != EWOULDBLOCK) && pid > 0 && kill((pid_t)pid, 0) != 0 &&
+           errno == ESRCH;
 }
 
 static void find_abandoned(const char *dir, const char *name, void *ctx)
@@ -546,44 +578,82 @@ static void find_abandoned(const char *dir, const char *name, void *ctx)
         add_name(ctx, path);
 }
 
-/* A trace appears when it is whole; before that there are the records that it is made of. */
-static int rescue(const char *dir, char *partial, bool *ret_kept, struct rp_err *err)
+/* What failed before stays: somebody may be looking at it. */
+static char *new_failed(const char *dir)
 {
-    struct rp_result_folder left = {.path = (char *)dir, .partial = partial, .lock = -1};
+    char *path = rp_format("%s/failed", dir);
+
+    for (int i = 2; path && rp_path_exists(path); i++) {
+        free(path);
+        path = rp_format("%s/failed-%d", dir, i);
+    }
+    return path;
+}
+
+static int move_to_failed(const char *dir, const char *partial, struct rp_buf *where,
+                          struct rp_err *err)
+{
+    rp_autofree char *failed = new_failed(dir);
+    struct move move = {.target = failed};
+    int rc = failed ? rp_mkdirs(failed, err) : rp_fail(err, RP_ENVIRONMENT, "out of memory");
+
+    if (rc < 0)
+        return rc;
+    each_entry(partial, move_in, &move);
+    if (move.errno_value)
+        return rp_fail_errno(err, RP_ENVIRONMENT, move.errno_value, "cannot write %s", move.failed);
+    rp_buf_printf(where, "%s%s", where->len ? ", " : "", failed);
+    return 0;
+}
+
+/* A trace appears when it is whole, and the records are removed when all traces are. */
+static int rescue(const char *dir, const char *partial, struct rp_buf *where, struct rp_err *err)
+{
     rp_autofree char *trace = rp_path_join(partial, "trace_results.db");
+    rp_autofree char *records = rp_path_join(partial, "records");
     rp_cleanup(rp_environment_free) struct rp_environment env = {0};
     int rc = 0;
 
-    if (!trace)
+    if (!trace || !records)
         return rp_fail(err, RP_ENVIRONMENT, "out of memory");
-    if (!rp_path_exists(trace))
+    if (rp_path_is_dir(records)) {
         rc = rp_environment_detect(&env, err);
-    if (rc == 0 && !rp_path_exists(trace))
-        rc = rp_convert_left_records(&env, partial, err);
-    if (rc == 0 && rp_path_exists(trace)) {
-        rc = rp_result_folder_keep_failed(&left, err);
-        *ret_kept = rc == 0;
+        if (rc == 0)
+            rc = rp_convert_left_records(&env, partial, err);
     }
+    if (rc == 0 && rp_path_exists(trace))
+        rc = move_to_failed(dir, partial, where, err);
     if (rc == 0)
         rp_remove_tree(partial);
-    return rc < 0 ? rp_wrap(err, "keep what a killed rocm-perf has recorded in %s", partial) : 0;
+    return rc < 0 ? rp_wrap(err,
+                            "keep what a killed rocm-perf has recorded in %s (remove that folder "
+                            "if nobody wants it)",
+                            partial)
+                  : 0;
 }
 
-int rp_result_folder_rescue(const char *path, bool *ret_kept, struct rp_err *err)
+int rp_result_folder_rescue(const char *path, char **ret_where, struct rp_err *err)
 {
     rp_cleanup(free_names) struct names seen = {0};
     rp_cleanup(free_names) struct names left = {0};
     rp_autoclose int alone = -1;
+    rp_autobuf where = {0};
     int rc = 0;
 
-    *ret_kept = false;
+    *ret_where = NULL;
     each_entry(path, find_abandoned, &seen);
     if (!seen.count)
         return 0;
     alone = rp_lock_path(path, RP_LOCK_FOLDER | RP_LOCK_WAIT); /* Another one may do the same. */
     each_entry(path, find_abandoned, &left);
-    for (size_t i = 0; i < left.count && rc == 0; i++)
-        rc = rescue(path, left.at[i], ret_kept, err);
+    for (size_t i = 0; i < left.count; i++) {
+        struct rp_err another = RP_ERR_INIT;
+        int of_this = rescue(path, left.at[i], &where, rc < 0 ? &another : err);
+
+        rc = rc < 0 ? rc : of_this;
+    }
+    if (where.len)
+        *ret_where = rp_buf_steal(&where);
     return rc;
 }
 

@@ -42,12 +42,14 @@ int rp_result_folder_commit(struct rp_result_folder *dir, struct rp_err *err);
 int rp_result_folder_keep_failed(struct rp_result_folder *dir, struct rp_err *err);
 
 /**
- * Makes what a killed rocm-perf has recorded in this folder, and made no result of, DIR/failed/,
- * and removes what else is left of it. The result in DIR is not touched.
- * @param ret_kept whether there was anything
- * @return 0; RP_ENVIRONMENT; RP_BAD_INPUT: its records are damaged, and stay where they are
+ * Makes what killed processes have recorded in this folder, and made no result of, DIR/failed/, or
+ * failed-2/ and so on where that is there, and removes what else is left of them. The result in DIR
+ * is not touched, nor is what a process of another machine has left.
+ * @param ret_where the new folders, owned by the caller; NULL: none
+ * @return 0; RP_ENVIRONMENT; RP_BAD_INPUT: records are damaged, and stay where they are; the others
+ * are kept all the same
  */
-int rp_result_folder_rescue(const char *path, bool *ret_kept, struct rp_err *err);
+int rp_result_folder_rescue(const char *path, char **ret_where, struct rp_err *err);
 
 /** Accepts a zeroed struct. */
 void rp_result_folder_close(struct rp_result_folder *dir);

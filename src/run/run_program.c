@@ -255,13 +255,12 @@ static char *run_id_of(const struct record_file *files)
     return rp_format("%u-%lld.%09ld", files[0].pid, (long long)now.tv_sec, now.tv_nsec);
 }
 
-const char *rp_recorded_part(const struct rp_recording_window *window,
-                             const struct rp_proc_end *end)
+const char *rp_recorded_part(const struct rp_recording_window *window, const struct rp_run *run)
 {
-    return window->start_paused                          ? "hand"
-           : window->delay_ns > 0 || window->duration_ns ? "time"
-           : end->interrupted                            ? "signal"
-                                                         : NULL;
+    return window->start_paused || rp_proc_was_switched() ? "hand"
+           : window->delay_ns > 0 || run->window_over     ? "time"
+           : run->end.interrupted                         ? "signal"
+                                                          : NULL;
 }
 
 static int convert(const struct rp_run_request *request, const struct record_file *files,
@@ -286,8 +285,7 @@ static int convert(const struct rp_run_request *request, const struct record_fil
                                                   .hostname = host.nodename,
                                                   .host = &host,
                                                   .run = run_id,
-                                                  .part =
-                                                      rp_recorded_part(&request->window, &run->end),
+                                                  .part = rp_recorded_part(&request->window, run),
                                                   .ranks = request->ranks,
                                                   .kept = request->kept,
                                                   .database = (uint32_t)i,

@@ -255,9 +255,9 @@ void rp_run_free(struct rp_run *run);
 int rp_convert_left_records(const struct rp_environment *env, const char *folder,
                             struct rp_err *err);
 
-/** Returns RP_STORE_PART_TAG of a run, or NULL. */
-const char *rp_recorded_part(const struct rp_recording_window *window,
-                             const struct rp_proc_end *end);
+/** Returns RP_STORE_PART_TAG of a run, or NULL: a --duration that the program did not reach cuts
+ * nothing. */
+const char *rp_recorded_part(const struct rp_recording_window *window, const struct rp_run *run);
 
 /** Who ends under rocprofv3 may write for so long. */
 #define RP_MOST_WRITING_NS (INT64_C(180) * 1000000000)

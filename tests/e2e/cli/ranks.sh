@@ -99,6 +99,13 @@ rm -rf hosts
 expect 0 env PMIX_NAMESPACE=n OMPI_COMM_WORLD_SIZE=2 SLURM_JOB_ID=7 OMPI_COMM_WORLD_RANK=0 rocm-perf profile --device software -o hosts ./forked 0
 expect 0 env PMIX_NAMESPACE=n OMPI_COMM_WORLD_SIZE=2 SLURM_JOB_ID=7 SLURM_STEP_ID=1 OMPI_COMM_WORLD_RANK=1 rocm-perf profile --device software -o hosts ./forked 0
 says out '2 processes, one beside the other'
+# Scripts that the launcher starts for each rank.
+printf '#!/bin/sh\nrocm-perf profile --device software -o wrapped ./forked 0\nexit $?\n' >wrap && chmod +x wrap
+expect 0 ./launch 2 PMI_RANK PMI_SIZE ./wrap
+says out '2 processes, one beside the other'
+# Wall clocks: each rank prints its own.
+expect 0 ./launch 2 PMI_RANK PMI_SIZE rocm-perf profile --device software --no-rocprof --quiet -o walls ./forked 0
+[ "$(grep -cE '^[0-9.]+$' out)" = 2 ] || { cat out; fail 'wall clocks of two ranks'; }
 # A single task, and a script of Slurm without srun, are no ranks.
 expect 0 env SLURM_PROCID=0 SLURM_NTASKS=4 rocm-perf profile --device software --runs 1 -o alone ./forked 0
 [ -f alone/profile.json ] || fail 'a script that srun has not started'

@@ -62,6 +62,8 @@ expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.sch
 
 # Who records longer is not slower: sums of such parts are not compared where the launches differ in number.
 [ "$(json provenance.recorded_part timed/profile.json)" = time ] || fail 'what a part was cut out by'
+expect 0 rocm-perf profile --device software --duration 60 --runs 1 -o whole ./marked
+grep -q '"recorded_part": null' whole/profile.json || fail 'a limit that was not reached cuts nothing'
 expect 0 rocm-perf profile --device software --duration 2 -o longer ./serving
 expect 0 rocm-perf compare timed longer
 says out 'a side is a part of a run that time or a signal ended'
