@@ -470,6 +470,48 @@ static bool is_pipe(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
+static bool is_newer(const char *path, const char *than)
+{
+    struct stat a, b;
+
+    if (stat(path, &a) != 0 || stat(than, &b) != 0)
+        return false;
+    return a.st_mtim.tv_sec != b.st_mtim.tv_sec ? a.st_mtim.tv_sec > b.st_mtim.tv_sec
+                                                : a.st_mtim.tv_nsec > b.st_mtim.tv_nsec;
+}
+
+/* Its result, if there is one, is of an earlier job. */
+static bool has_failed_last(const char *rank)
+{
+    rp_autofree char *failed = rp_path_join(rank, "failed");
+    rp_autofree char *result = rp_path_join(rank, "profile.json");
+
+    return failed && result && rp_path_is_dir(failed) &&
+           (!rp_path_exists(result) || is_newer(failed, result));
+}
+
+/* Says whether a rank of a job has ended well: those that have not are then left out, as profile
+ * leaves them out of its table. */
+static bool has_good_rank(const char *folder, struct dirent *const *names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        rp_autofree char *path = rp_path_join(folder, names[i]->d_name);
+
+        if (path && strncmp(names[i]->d_name, "rank-", strlen("rank-")) == 0 && is_profile(path) &&
+            !has_failed_last(path))
+            return true;
+    }
+    return false;
+}
+
+static bool leaves_out(const char *path, const char *name, const struct rp_note_sink *notes)
+{
+    if (strncmp(name, "rank-", strlen("rank-")) != 0 || !has_failed_last(path))
+        return false;
+    rp_note(notes, "%s: its last run failed, and is left out; it is in %s/failed", path, path);
+    return true;
+}
+
 static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, struct rp_err *err)
 {
     bool own = is_profile(folder);
@@ -478,10 +520,15 @@ static int open_traces_in(const char *folder, int depth, struct rp_inputs *in, s
 
     if (count < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "read folder %s", folder);
+    const bool has_good = has_good_rank(folder, names, count);
+
     for (int i = 0; i < count; i++) {
         rp_autofree char *path = rp_path_join(folder, names[i]->d_name);
         if (rc == 0 && !path)
             rc = rp_out_of_memory(err);
+        else if (rc == 0 && rp_path_is_dir(path) && has_good &&
+                 leaves_out(path, names[i]->d_name, &in->notes))
+            rc = 0;
         else if (rc == 0 && rp_path_is_dir(path))
             rc = depth && !(own && is_aside(names[i]->d_name)) && !is_decoded(names[i]->d_name)
                      ? open_traces_in(path, depth - 1, in, err)

@@ -47,6 +47,12 @@ for last in 0 1; do
     expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" all.json
     ls -A twice | grep -q ranks- && fail 'marks of a job that has ended'
 done
+for job in fails twice; do
+    expect 0 rocm-perf analyze $job
+    says err "$job/rank-1: its last run failed, and is left out"
+    says err 'rank 1 of 2 has left no result'
+    expect 1 rocm-perf compare $job $job --gate 'runtime<=1.02'
+done
 # A rank that is missing is named, and nothing is decided without it.
 cp -r job less
 rm -r less/rank-1
