@@ -110,15 +110,17 @@ static bool links_rocm(int fd, const Elf64_Ehdr *header, const Elf64_Phdr *dynam
     return false;
 }
 
-/* A program that names another loader than every program of its kind has brings its own libc, or
- * was made for the private one. */
-static bool names_usual_loader(int fd, const Elf64_Phdr *interp)
+/* A program that names a loader of its own brings its own libc, or was made for the private one. If
+ * that was on another machine, it names one that is not here. */
+static bool takes_another_loader(int fd, const Elf64_Phdr *interp)
 {
     static const char usual[] = "/lib64/ld-linux-x86-64.so.2";
-    char named[sizeof usual];
+    char named[256];
 
-    return interp->p_filesz == sizeof usual && read_at(fd, interp->p_offset, named, sizeof named) &&
-           memcmp(named, usual, sizeof usual) == 0;
+    if (interp->p_filesz > sizeof named || !interp->p_filesz ||
+        !read_at(fd, interp->p_offset, named, interp->p_filesz) || named[interp->p_filesz - 1])
+        return false;
+    return strcmp(named, usual) == 0 || !can_execute(named);
 }
 
 /* "python3", "python3.13", "pypy3": whatever it is linked to, modules that it loads may need ROCm.
@@ -137,7 +139,8 @@ static bool needs_loader(const char *path)
     int fd = open_file(path);
     bool is = fd >= 0 && can_execute(path) && !has_rights_of_its_own(fd) &&
               read_header(fd, &header) && find_segment(fd, &header, PT_INTERP, &interp) &&
-              find_segment(fd, &header, PT_DYNAMIC, &dynamic) && names_usual_loader(fd, &interp) &&
+              find_segment(fd, &header, PT_DYNAMIC, &dynamic) &&
+              takes_another_loader(fd, &interp) &&
               (is_python(path) || links_rocm(fd, &header, &dynamic));
 
     if (fd >= 0)

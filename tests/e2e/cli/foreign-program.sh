@@ -17,3 +17,9 @@ readelf -l foreign | grep -q 'interpreter: /lib64/ld-linux' || fail 'the test pr
 expect 0 rocm-perf run --device software ./foreign
 says out 'vector_add: PASS'
 expect 0 rocm-perf profile --device software --runs 1 ./foreign
+# One that the private ROCm of another machine made names a loader that is not here.
+cp foreign elsewhere
+"$rocm/lib64/ld-linux-x86-64.so.2" --library-path "$rocm/usr/lib/x86_64-linux-gnu" \
+    "$rocm/usr/bin/patchelf" --set-interpreter /nobody/lib64/ld-linux-x86-64.so.2 elsewhere
+expect 0 rocm-perf run --device software ./elsewhere
+says out 'vector_add: PASS'

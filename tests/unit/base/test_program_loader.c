@@ -106,7 +106,8 @@ static void programs_that_may_load_rocm_are_started(void **state)
         {"python3.13", USUAL, "libm.so.6", 0755, true},
         {"pypy3", USUAL, "libm.so.6", 0755, true},
         {"sh", USUAL, "libm.so.6", 0755, false},
-        {"hip", "/r/lib64/ld-linux-x86-64.so.2", "libamdhip64.so.7", 0755, false},
+        {"hip", "/bin/sh", "libamdhip64.so.7", 0755, false}, /* a loader of its own */
+        {"hip", "/r/lib64/ld-linux-x86-64.so.2", "libamdhip64.so.7", 0755, true}, /* not here */
         {"python3", USUAL, "libm.so.6", 04755, false}, /* with another user's rights */
         {"python3", USUAL, "libm.so.6", 0644, false},
     };
