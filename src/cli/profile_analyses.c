@@ -921,8 +921,10 @@ static void make_unasked_roofline(const struct rp_profile_cli *options,
     rp_autobuf text = {0};
 
     if (compute_unasked_roofline(options, session, u, err) < 0) {
-        char *reason = rp_strdup(err->text);
+        char *reason;
 
+        name_as_committed(session, err->text);
+        reason = rp_strdup(err->text);
         go_without(session, "roofline", err);
         rp_roofline_free(&u->roofline);
         u->roofline = (struct rp_roofline){.reason = reason};

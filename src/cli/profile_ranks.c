@@ -183,13 +183,19 @@ static enum mark mark_of(const char *folder, int rank)
 
 static bool have_all_ended(const struct rp_profile_job *job, const char *folder, enum mark *marks)
 {
-    bool all = true;
-
     for (int rank = 0; rank < job->size; rank++) {
         marks[rank] = mark_of(folder, rank);
-        all &= marks[rank] != MARK_NONE;
+        if (marks[rank] == MARK_NONE)
+            return false;
     }
-    return all;
+    return true;
+}
+
+static void note_no_mark(const struct rp_profile_job *job, const char *path)
+{
+    rp_cli_note("warning: cannot write %s (%s), so no rank prints the table: rocm-perf analyze %s "
+                "has it",
+                path, strerror(errno), job->root);
 }
 
 /* Notes the end of this rank, and says whether it was the last one.
@@ -202,12 +208,16 @@ static bool is_last(const struct rp_profile_job *job, bool ok, enum mark *marks)
     struct rp_err ignored = RP_ERR_INIT;
     bool last;
 
-    if (rp_mkdirs(folder, &ignored) < 0)
+    if (rp_mkdirs(folder, &ignored) < 0) {
+        note_no_mark(job, folder);
         return false;
+    }
     do
         lock = rp_lock_path(job->root, RP_LOCK_FOLDER | RP_LOCK_WAIT);
     while (lock < 0 && errno == EINTR);
     file = open(mine, O_WRONLY | O_CREAT | O_CLOEXEC, RP_MODE_FILE);
+    if (file < 0)
+        note_no_mark(job, mine);
     last = have_all_ended(job, folder, marks);
     if (last)
         rp_remove_tree(folder);

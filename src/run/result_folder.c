@@ -481,7 +481,7 @@ static int open_partial(struct rp_result_folder *dir, struct rp_err *err)
     if (rc == 0 && lock)
         rc = rp_write_file(lock, machine, strlen(machine), err);
     if (rc == 0 && lock)
-        dir->lock = rp_lock_path(lock, RP_LOCK_NO_LINK);
+        dir->lock = rp_lock_path(lock, RP_LOCK_NO_LINK | RP_LOCK_WAIT); /* Others only look. */
     return rc;
 }
 
@@ -644,7 +644,9 @@ int rp_result_folder_rescue(const char *path, char **ret_where, struct rp_err *e
     each_entry(path, find_abandoned, &seen);
     if (!seen.count)
         return 0;
-    alone = rp_lock_path(path, RP_LOCK_FOLDER | RP_LOCK_WAIT); /* Another one may do the same. */
+    do /* Another one may do the same. */
+        alone = rp_lock_path(path, RP_LOCK_FOLDER | RP_LOCK_WAIT);
+    while (alone < 0 && errno == EINTR);
     each_entry(path, find_abandoned, &left);
     for (size_t i = 0; i < left.count; i++) {
         struct rp_err another = RP_ERR_INIT;

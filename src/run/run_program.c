@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <gnu/libc-version.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -179,7 +180,7 @@ void rp_run_free(struct rp_run *run)
 /* --- the built-in collector ---------------------------------------------------------------- */
 
 #define RECORD_FOLDER "records"
-#define REQUEST_FILE  "request"        /* run_id, a line's end, the command */
+#define REQUEST_FILE  "request"        /* ranks, run_id, a line's end, the command */
 enum { MOST_REQUEST_BYTES = 4 << 20 }; /* Arguments have 2 MiB at most. */
 
 struct record_file {
@@ -347,7 +348,8 @@ static int note_request(const struct rp_run_request *request, const char *record
 {
     rp_autofree char *path = rp_path_join(record_dir, REQUEST_FILE);
     rp_autofree char *command = join_command(request->argv);
-    rp_autofree char *text = rp_format("%s\n%s", request->run_id ? request->run_id : "", command);
+    rp_autofree char *text = rp_format("%" PRIu32 " %s\n%s", request->ranks,
+                                       request->run_id ? request->run_id : "", command);
 
     return rp_write_file(path, text, strlen(text), err);
 }
@@ -357,15 +359,19 @@ int rp_convert_left_records(const struct rp_environment *env, const char *folder
 {
     rp_autofree char *record_dir = rp_format("%s/" RECORD_FOLDER, folder);
     rp_autofree char *path = rp_path_join(record_dir, REQUEST_FILE);
-    rp_autofree char *run_id = rp_read_text(path, MOST_REQUEST_BYTES);
-    char *command = run_id ? strchr(run_id, '\n') : NULL;
+    rp_autofree char *text = rp_read_text(path, MOST_REQUEST_BYTES);
+    char *command = text ? strchr(text, '\n') : NULL;
+    char *run_id = NULL;
+    const uint32_t ranks = command ? (uint32_t)strtoul(text, &run_id, 10) : 0;
     rp_cleanup(rp_run_free) struct rp_run run = {.end = {.interrupted = SIGKILL}};
     const struct rp_run_options options = {0};
     char *argv[] = {command ? command + 1 : NULL, NULL};
     const struct rp_run_request request = {.env = env,
                                            .options = &options,
                                            .argv = argv,
-                                           .run_id = command && command > run_id ? run_id : NULL,
+                                           .run_id =
+                                               run_id && command > run_id + 1 ? run_id + 1 : NULL,
+                                           .ranks = ranks,
                                            .out_dir = folder,
                                            .db_prefix = "trace"};
 

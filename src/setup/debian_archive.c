@@ -233,8 +233,9 @@ static int check_age(const struct rp_debian_source *source, const char *suite, c
     if (!source->any_age)
         return rp_fail_with_remedy(err, RP_BAD_INPUT,
                                    "the index of Debian %s in %s was valid until %s: the mirror is "
-                                   "old, or this machine's clock is wrong; choose another mirror, "
-                                   "or use it as it is with rocm-perf setup --unverified",
+                                   "old, or this machine's clock is wrong; choose another mirror "
+                                   "with --mirror, or let apt take old indices "
+                                   "(Acquire::Check-Valid-Until), as setup then does",
                                    suite, mirror, until);
     rp_setup_say(&source->listener,
                  "note: the index of Debian %s in %s was valid until %s; using it all the same",

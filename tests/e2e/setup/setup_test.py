@@ -226,7 +226,7 @@ def lacks():
     prefix = new("lacks")
     publish(key, days=-20)
     ran = setup(prefix, "--keyring", key.file)
-    refused("an old index", ran, 3, "choose another mirror, or use it as it is with rocm-perf setup --unverified", prefix)
+    refused("an old index", ran, 3, "choose another mirror with --mirror", prefix)
     check("as apt would not", "was valid until" in ran.stderr, ran)
     ran = setup(prefix, "--keyring", key.file, env=with_apt("false"))
     check("an old index, as apt does", ran.returncode == 0 and ran.stderr.count("was valid until") == 2 and
