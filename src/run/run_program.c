@@ -364,6 +364,8 @@ int rp_convert_left_records(const struct rp_environment *env, const char *folder
     char *run_id = NULL;
     const uint32_t ranks = command ? (uint32_t)strtoul(text, &run_id, 10) : 0;
     rp_cleanup(rp_run_free) struct rp_run run = {.end = {.interrupted = SIGKILL}};
+    /* As in a result: a trace with counters would be taken for one of a further run. */
+    rp_cleanup(rp_kept_counters_free) struct rp_kept_counters kept = {0};
     const struct rp_run_options options = {0};
     char *argv[] = {command ? command + 1 : NULL, NULL};
     const struct rp_run_request request = {.env = env,
@@ -372,6 +374,7 @@ int rp_convert_left_records(const struct rp_environment *env, const char *folder
                                            .run_id =
                                                run_id && command > run_id + 1 ? run_id + 1 : NULL,
                                            .ranks = ranks,
+                                           .kept = &kept,
                                            .out_dir = folder,
                                            .db_prefix = "trace"};
 
