@@ -1,0 +1,52 @@
+"""A block of a transformer (block.mlir), which iree-compile has compiled: run on IREE's HIP driver, compared with NumPy.
+
+usage: block.py MODULE
+"""
+import sys
+
+import numpy
+from iree import runtime
+
+TOKENS, CHANNELS, HEADS, WIDE = 80, 192, 6, 768
+
+
+def weights(random):
+    def product(rows, columns):
+        return (random.standard_normal((rows, columns)) / rows**0.5).astype(numpy.float16)
+
+    def norm():
+        return [(1 + 0.1 * random.standard_normal(CHANNELS)).astype(numpy.float32),
+                (0.1 * random.standard_normal(CHANNELS)).astype(numpy.float32)]
+
+    return [*norm(), *(product(CHANNELS, CHANNELS) for _ in range(4)), *norm(), product(CHANNELS, WIDE), product(WIDE, CHANNELS)]
+
+
+def norm(x, scale, shift):
+    return (x - x.mean(axis=1, keepdims=True)) / numpy.sqrt(x.var(axis=1, keepdims=True) + 1e-5) * scale + shift
+
+
+def block(x, scale1, shift1, wq, wk, wv, wo, scale2, shift2, up, down):
+    q, k, v = ((norm(x, scale1, shift1) @ w).reshape(TOKENS, HEADS, -1).swapaxes(0, 1) for w in (wq, wk, wv))
+    scores = q @ k.swapaxes(1, 2) / (CHANNELS / HEADS)**0.5
+    scores[:, ~numpy.tri(TOKENS, dtype=bool)] = -numpy.inf
+    powers = numpy.exp(scores - scores.max(axis=2, keepdims=True))
+    mixed = powers / powers.sum(axis=2, keepdims=True) @ v
+    x = x + mixed.swapaxes(0, 1).reshape(TOKENS, CHANNELS) @ wo
+    wide = norm(x, scale2, shift2) @ up
+    return x + 0.5 * wide * (1 + numpy.tanh((2 / numpy.pi)**0.5 * (wide + 0.044715 * wide**3))) @ down
+
+
+def main():
+    config = runtime.Config("hip")
+    loaded = runtime.load_vm_module(runtime.VmModule.mmap(config.vm_instance, sys.argv[1]), config)
+    random = numpy.random.default_rng(27)
+    x, parts = random.standard_normal((TOKENS, CHANNELS), dtype=numpy.float32), weights(random)
+    found = loaded["block"](x, *parts).to_host()
+    wanted = block(*(value.astype(numpy.float64) for value in (x, *parts)))
+    error = numpy.abs(found - wanted).max() / numpy.abs(wanted).max()
+    if not error <= 2e-3:
+        raise SystemExit(f"FAIL block: largest error {error:.2e}")
+    print(f"PASS block: largest error {error:.2e}")
+
+
+main()
