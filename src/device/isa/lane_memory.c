@@ -288,6 +288,73 @@ static inline void load_row(uint32_t (*d)[RP_LANES], unsigned lane, const uint8_
     }
 }
 
+/* Tests whether none of the lanes is beyond the last place. */
+static inline bool all_inside(const struct rp_spread *s)
+{
+    const __m512i zero = _mm512_set1_epi32((int)s->zero);
+    __m512i most = _mm512_setzero_si512();
+    for (unsigned lane = 0; lane < RP_LANES; lane += 16)
+        most = _mm512_max_epu32(most, _mm512_sub_epi32(_mm512_loadu_si512(s->index + lane), zero));
+    return !_mm512_cmpgt_epu32_mask(most, _mm512_set1_epi32((int)s->last));
+}
+
+/* Four elements of four dwords lie in each register; the same is done in all its quarters as in
+ * turn().
+ */
+static inline void turn_all(__m512i v[4])
+{
+    const __m512i ab = _mm512_unpacklo_epi32(v[0], v[1]), cd = _mm512_unpacklo_epi32(v[2], v[3]);
+    const __m512i ef = _mm512_unpackhi_epi32(v[0], v[1]), gh = _mm512_unpackhi_epi32(v[2], v[3]);
+    v[0] = _mm512_unpacklo_epi64(ab, cd);
+    v[1] = _mm512_unpackhi_epi64(ab, cd);
+    v[2] = _mm512_unpacklo_epi64(ef, gh);
+    v[3] = _mm512_unpackhi_epi64(ef, gh);
+}
+
+/* Loads 16 lanes with four dwords each, wherever they are: one access per lane in place of two
+ * that a gather needs. */
+static inline void load_fours(uint32_t (*d)[RP_LANES], const struct rp_spread *s, unsigned lane)
+{
+    const uint32_t *const index = s->index + lane;
+    __m512i v[4];
+#define RP_FOUR_AT(i) piece(s->base + (uint32_t)(index[i] - s->zero))
+    for (unsigned i = 0; i < 4; i++) {
+        v[i] = _mm512_castsi128_si512(RP_FOUR_AT(i));
+        v[i] = _mm512_inserti32x4(v[i], RP_FOUR_AT(4 + i), 1);
+        v[i] = _mm512_inserti32x4(v[i], RP_FOUR_AT(8 + i), 2);
+        v[i] = _mm512_inserti32x4(v[i], RP_FOUR_AT(12 + i), 3);
+    }
+#undef RP_FOUR_AT
+    turn_all(v);
+    for (unsigned i = 0; i < 4; i++)
+        _mm512_storeu_si512(d[i] + lane, v[i]);
+}
+
+/* Stores 16 lanes with four dwords each, one lane after another. */
+static inline void store_fours(const uint32_t (*d)[RP_LANES], const struct rp_spread *s,
+                               unsigned lane)
+{
+    const uint32_t *const index = s->index + lane;
+    __m512i v[4];
+    for (unsigned i = 0; i < 4; i++)
+        v[i] = _mm512_loadu_si512(d[i] + lane);
+    turn_all(v);
+#define RP_PUT_FOUR(four, i)                                                                       \
+    _mm_storeu_si128((__m128i *)(void *)(s->base + (uint32_t)(index[4 * (four) + (i)] - s->zero)), \
+                     _mm512_extracti32x4_epi32(v[i], four))
+#define RP_PUT_FOURS(four)                                                                         \
+    do {                                                                                           \
+        for (unsigned i = 0; i < 4; i++)                                                           \
+            RP_PUT_FOUR(four, i);                                                                  \
+    } while (0)
+    RP_PUT_FOURS(0);
+    RP_PUT_FOURS(1);
+    RP_PUT_FOURS(2);
+    RP_PUT_FOURS(3);
+#undef RP_PUT_FOUR
+#undef RP_PUT_FOURS
+}
+
 static inline void load(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint64_t exec,
                         unsigned dwords)
 {
@@ -304,6 +371,11 @@ static inline void load(uint32_t (*d)[RP_LANES], const struct rp_spread *s, uint
             else
                 load_row(d, 16 * i, s->base + at[i], dwords);
         }
+        return;
+    }
+    if (dwords == 4 && exec == ~0ull && all_inside(s)) {
+        for (unsigned lane = 0; lane < RP_LANES; lane += 16)
+            load_fours(d, s, lane);
         return;
     }
     for (unsigned lane = 0; lane < RP_LANES; lane += 16) {
@@ -339,6 +411,11 @@ static inline void store(const uint32_t (*d)[RP_LANES], const struct rp_spread *
         for (unsigned lane = 0; lane < RP_LANES; lane += 16)
             _mm512_storeu_si512(s->base + (uint32_t)(s->index[lane] - s->zero),
                                 _mm512_loadu_si512(d[0] + lane));
+        return;
+    }
+    if (dwords == 4 && exec == ~0ull && all_inside(s)) {
+        for (unsigned lane = 0; lane < RP_LANES; lane += 16)
+            store_fours(d, s, lane);
         return;
     }
     for (unsigned lane = 0; lane < RP_LANES; lane += 16) {

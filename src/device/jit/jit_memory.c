@@ -659,15 +659,33 @@ static const struct lds_access {
     uint8_t dwords; /**< of an element */
     uint8_t unit;   /**< two elements: of their offsets, in bytes / 4; 0: one */
     bool is_store;
+    uint8_t bits; /**< of a load that fills a part of a dword; 0: another */
+    uint8_t up;   /**< bits below these in the register */
+    bool has_sign;
 } lds_accesses[] = {
-    {rp_ds_read_b32, 1, 0, false},        {rp_ds_read_b64, 2, 0, false},
-    {rp_ds_read_b96, 3, 0, false},        {rp_ds_read_b128, 4, 0, false},
-    {rp_ds_read2_b32, 1, 1, false},       {rp_ds_read2_b64, 2, 2, false},
-    {rp_ds_read2st64_b32, 1, 64, false},  {rp_ds_read2st64_b64, 2, 128, false},
-    {rp_ds_write_b32, 1, 0, true},        {rp_ds_write_b64, 2, 0, true},
-    {rp_ds_write_b128, 4, 0, true},       {rp_ds_write2_b32, 1, 1, true},
-    {rp_ds_write2_b64, 2, 2, true},       {rp_ds_write2st64_b32, 1, 64, true},
-    {rp_ds_write2st64_b64, 2, 128, true},
+    {.fn = rp_ds_read_b32, .dwords = 1},
+    {.fn = rp_ds_read_b64, .dwords = 2},
+    {.fn = rp_ds_read_b96, .dwords = 3},
+    {.fn = rp_ds_read_b128, .dwords = 4},
+    {.fn = rp_ds_read2_b32, .dwords = 1, .unit = 1},
+    {.fn = rp_ds_read2_b64, .dwords = 2, .unit = 2},
+    {.fn = rp_ds_read2st64_b32, .dwords = 1, .unit = 64},
+    {.fn = rp_ds_read2st64_b64, .dwords = 2, .unit = 128},
+    {.fn = rp_ds_read_u8, .dwords = 1, .bits = 8},
+    {.fn = rp_ds_read_i8, .dwords = 1, .bits = 8, .has_sign = true},
+    {.fn = rp_ds_read_u16, .dwords = 1, .bits = 16},
+    {.fn = rp_ds_read_i16, .dwords = 1, .bits = 16, .has_sign = true},
+    {.fn = rp_ds_read_u8_d16, .dwords = 1, .bits = 8},
+    {.fn = rp_ds_read_u8_d16_hi, .dwords = 1, .bits = 8, .up = 16},
+    {.fn = rp_ds_read_u16_d16, .dwords = 1, .bits = 16},
+    {.fn = rp_ds_read_u16_d16_hi, .dwords = 1, .bits = 16, .up = 16},
+    {.fn = rp_ds_write_b32, .dwords = 1, .is_store = true},
+    {.fn = rp_ds_write_b64, .dwords = 2, .is_store = true},
+    {.fn = rp_ds_write_b128, .dwords = 4, .is_store = true},
+    {.fn = rp_ds_write2_b32, .dwords = 1, .unit = 1, .is_store = true},
+    {.fn = rp_ds_write2_b64, .dwords = 2, .unit = 2, .is_store = true},
+    {.fn = rp_ds_write2st64_b32, .dwords = 1, .unit = 64, .is_store = true},
+    {.fn = rp_ds_write2st64_b64, .dwords = 2, .unit = 128, .is_store = true},
 };
 
 static uint32_t offset_of(const struct lds_access *a, const struct rp_insn *in, unsigned which)
@@ -751,6 +769,11 @@ static struct lines lines_of(const struct rp_insn *in, const struct lds_access *
     return l;
 }
 
+static unsigned element_bytes(const struct lds_access *a)
+{
+    return a->bits ? a->bits / 8 : 4u * a->dwords;
+}
+
 static void count_lds(struct rp_jit_translation *t, const struct lds_access *a)
 {
     struct rp_x86 *e = &t->x86;
@@ -758,16 +781,16 @@ static void count_lds(struct rp_jit_translation *t, const struct lds_access *a)
         offsetof(struct rp_wave_env, counts) + offsetof(struct rp_counts, lds_bytes);
     rp_x86_load(e, true, GROUP, rp_at(GROUP, offsetof(struct rp_group, env)));
     rp_x86_alu_imm(e, true, RP_ADD, rp_at(GROUP, counter),
-                   (int32_t)(RP_LANES * 4 * a->dwords * elements(a)));
+                   (int32_t)(RP_LANES * element_bytes(a) * elements(a)));
 }
 
 /* ---- loads ---- */
 
-/* Fills a slot with the dword of the window, behind its quarter's first lane, at which each lane
- * begins.
+/* Fills a slot with the byte of the window, behind its quarter's first lane, at which each lane
+ * begins: a multiple of @p align.
  */
-static unsigned find_indices(struct rp_jit_translation *t, const struct rp_insn *in,
-                             unsigned window_bytes)
+static unsigned find_places(struct rp_jit_translation *t, const struct rp_insn *in,
+                            unsigned window_bytes, unsigned align)
 {
     struct rp_x86 *e = &t->x86;
     const struct rp_src address = rp_src(t, in, 0, 0);
@@ -780,10 +803,37 @@ static unsigned find_indices(struct rp_jit_translation *t, const struct rp_insn 
             rp_x86_v(e, RP_X86_VPORD, RP_ALL, DIFFERS, q == 1 ? index : (unsigned)DIFFERS,
                      rp_reg(index + q), 0);
     }
-    detour_if_bits(t, ~(window_bytes - 4));
-    for (unsigned q = 0; q < 4; q++)
-        rp_x86_v(e, RP_X86_VPSRLD_IMM, RP_ALL, 0, index + q, rp_reg(index + q), 2);
+    detour_if_bits(t, ~(window_bytes - align));
     return index;
+}
+
+/* Makes numbers of dwords of them. */
+static void find_dwords(struct rp_jit_translation *t, unsigned index)
+{
+    for (unsigned q = 0; q < 4; q++)
+        rp_vshift(t, RP_X86_VPSRLD_IMM, index + q, rp_reg(index + q), 2);
+}
+
+/* Loads a part of a dword: the dword first, which all of the part lies in. */
+static void load_part(struct rp_jit_translation *t, unsigned d, unsigned place,
+                      const struct lines *l, const struct lds_access *a)
+{
+    const unsigned left = 32 - a->bits, down = left - a->up;
+    for (unsigned q = 0; q < 4; q++) {
+        rp_vshift(t, RP_X86_VPSRLD_IMM, RP_ZMM_TEMP, rp_reg(place + q), 2);
+        rp_v3(t, RP_X86_VPERMD, d + q, RP_ZMM_TEMP, rp_at(l->reg[q], l->disp));
+        rp_vshift(t, RP_X86_VPSLLD_IMM, RP_ZMM_TEMP2, rp_reg(place + q), 3);
+        rp_v3_const(t, RP_X86_VPANDD, RP_ZMM_TEMP2, RP_ZMM_TEMP2, 24);
+        rp_v3(t, RP_X86_VPSRLVD, d + q, d + q, rp_reg(RP_ZMM_TEMP2));
+        if (!a->has_sign && !a->up) {
+            rp_v3_const(t, RP_X86_VPANDD, d + q, d + q, (1u << a->bits) - 1);
+            continue;
+        }
+        rp_vshift(t, RP_X86_VPSLLD_IMM, d + q, rp_reg(d + q), left);
+        if (down)
+            rp_vshift(t, a->has_sign ? RP_X86_VPSRAD_IMM : RP_X86_VPSRLD_IMM, d + q, rp_reg(d + q),
+                      down);
+    }
 }
 
 /* Loads dwords of one line, or of two. */
@@ -811,14 +861,19 @@ static void write_lds_load(struct rp_jit_translation *t, const struct rp_insn *i
     const unsigned window_bytes = wide ? 2 * LINE_BYTES : LINE_BYTES,
                    rows = a->dwords * elements(a);
     unsigned d[4];
-    const unsigned index = find_indices(t, in, window_bytes);
+    const unsigned index = find_places(t, in, window_bytes, a->bits ? a->bits / 8 : 4);
     find_quarters(t, in, a, window_bytes + 4 * (a->dwords - 1u));
     count_lds(t, a);
     t->pinned = 1u << index / 4; /* The address's slot is no longer needed. */
+    if (!a->bits)
+        find_dwords(t, index);
     for (unsigned i = 0; i < rows; i++) {
         const struct lines l = lines_of(in, a, i / a->dwords);
         d[i] = rp_result_new(t);
-        load_dword(t, d[i], index, wide, &l, i % a->dwords);
+        if (a->bits)
+            load_part(t, d[i], index, &l, a);
+        else
+            load_dword(t, d[i], index, wide, &l, i % a->dwords);
     }
     for (unsigned i = 0; i < rows; i++)
         rp_result_store(t, d[i], in->dst.index + i);

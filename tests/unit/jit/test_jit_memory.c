@@ -443,6 +443,10 @@ static const struct {
     {RP_OP_ds_read_b96, 12, 0},        {RP_OP_ds_read_b128, 16, 0},
     {RP_OP_ds_read2_b32, 4, 4},        {RP_OP_ds_read2_b64, 8, 8},
     {RP_OP_ds_read2st64_b32, 4, 256},  {RP_OP_ds_read2st64_b64, 8, 512},
+    {RP_OP_ds_read_u8, 1, 0},          {RP_OP_ds_read_i8, 1, 0},
+    {RP_OP_ds_read_u16, 2, 0},         {RP_OP_ds_read_i16, 2, 0},
+    {RP_OP_ds_read_u8_d16, 1, 0},      {RP_OP_ds_read_u8_d16_hi, 1, 0},
+    {RP_OP_ds_read_u16_d16, 2, 0},     {RP_OP_ds_read_u16_d16_hi, 2, 0},
     {RP_OP_ds_write_b32, 4, 0},        {RP_OP_ds_write_b64, 8, 0},
     {RP_OP_ds_write_b96, 12, 0},       {RP_OP_ds_write_b128, 16, 0},
     {RP_OP_ds_write2_b32, 4, 4},       {RP_OP_ds_write2_b64, 8, 8},
@@ -459,7 +463,7 @@ static uint32_t in_quarter(enum quarter how, unsigned lane, unsigned bytes)
     case ROWS:
         return lane * bytes;
     case NEAR: /* in a line, or two */
-        return lane == 0 ? 0 : below(bytes == 4 ? 16 : 32) / (bytes / 4) * bytes;
+        return lane == 0 ? 0 : below(bytes <= 4 ? 64 : 128) / bytes * bytes;
     case DOWN:
         return (15 - lane) * bytes;
     case ROW_BUT_ONE:
