@@ -80,6 +80,8 @@ rocm_candidates() {
 rocm_in_use() {
     local root lib
     while IFS= read -r root; do
+        # What rocm-perf tells programs is a folder inside of the private one.
+        if [ -L "$root/.rocm-perf-prefix" ]; then root=$(dirname "$(readlink -f "$root/.rocm-perf-prefix")"); fi
         rocm_fits "$root" || continue
         # The packages of ROCm 10 make /opt/rocm/lib a link into /opt/rocm/core-10.0.
         lib=$(readlink -f "$root/lib")

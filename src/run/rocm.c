@@ -392,6 +392,13 @@ char *rp_rocm_private_root(void)
     return rp_format("%s/.cache/rocm-perf-lab/rocm", user ? user->pw_dir : home);
 }
 
+char *rp_rocm_usual(const char *root)
+{
+    rp_autofree char *folder = rp_path_join(root, "opt/rocm");
+
+    return has_entry(folder, STAMP) ? rp_steal(folder) : NULL;
+}
+
 /* Returns the value behind "key " at the start of a line of the stamp that src/setup/private_rocm.c
  * writes. */
 static char *stamp_value(const char *stamp, const char *key)
@@ -496,8 +503,17 @@ static char *resolve_root(const char *root)
     rp_autofree char *real = realpath(lib, NULL);
     rp_autofree char *real_root = realpath(root, NULL);
     char *parent = parent_of(real);
+    rp_autofree char *stamp = rp_path_join(root, STAMP);
     struct stat st;
 
+    /* What rp_rocm_usual() names is inside of it. */
+    if (lstat(stamp, &st) == 0 && S_ISLNK(st.st_mode)) {
+        rp_autofree char *own = realpath(stamp, NULL);
+
+        free(parent);
+        parent = parent_of(own);
+        return parent ? parent : rp_strdup(root);
+    }
     /* In the private one lib leads to usr/lib. */
     if (parent && real_root && lstat(lib, &st) == 0 && S_ISLNK(st.st_mode) &&
         strcmp(parent, real_root) != 0 && strcmp(strrchr(real, '/'), "/lib") == 0 &&

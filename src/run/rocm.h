@@ -75,6 +75,11 @@ struct rp_rocm_places {
 struct rp_rocm_places rp_rocm_places_here(const char *private_root);
 /** Returns where rocm-perf setup puts the private one. The caller owns it. */
 char *rp_rocm_private_root(void);
+/**
+ * Returns the folder inside of a private one that looks like AMD's /opt/rocm, with links to what
+ * Debian has elsewhere. The caller owns it; NULL: an old setup made no such folder.
+ */
+char *rp_rocm_usual(const char *root);
 
 /**
  * Lists the candidates in their order.

@@ -399,6 +399,15 @@ char *rp_loader_setting(const struct rp_environment *env, const char *machine_li
                            strchr(root, ' ') ? "" : "/libstdc++.so.6", libraries);
 }
 
+/* Programs look for ROCm in /opt/rocm, or where these variables say. A private one is in neither,
+ * and what the user's ROCM_PATH may say of it is where it was unpacked. */
+static void add_rocm(const struct rp_environment *env, char **ret_usual, struct changes *to)
+{
+    *ret_usual = env->rocm_kind == RP_ROCM_PRIVATE ? rp_rocm_usual(env->rocm_root) : NULL;
+    add_said(to, "ROCM_PATH", *ret_usual);
+    add_said(to, "ROCM_HOME", getenv("ROCM_HOME") ? NULL : *ret_usual);
+}
+
 /* Adds the libraries that are injected, and what they record. */
 static int add_libraries(const struct rp_environment *env, const struct rp_run_options *o,
                          char **ret_loader, struct changes *to, struct rp_err *err)
@@ -455,6 +464,8 @@ int rp_run_env_make(const struct rp_environment *env, const struct rp_run_option
     made.values[3] = rp_format("%" PRIu32, options->threads);
     made.values[4] = rp_format("%" PRIu32, options->gpus);
     add_device(options, made.values, &to);
+    if (env)
+        add_rocm(env, &made.values[6], &to);
     for (size_t i = 0; i < more; i++)
         to.at[to.count++] = options->more[i];
     if (env)

@@ -136,7 +136,7 @@ char *rp_device_identity_timing(const struct rp_device_identity *identity);
 /** Holds variables for a program. Release it with rp_run_env_free. */
 struct rp_run_env {
     struct rp_env_change *list; /**< ended by a NULL name */
-    char *values[6];            /**< of those that are made here */
+    char *values[7];            /**< of those that are made here */
 };
 
 /**

@@ -32,6 +32,7 @@
 #define FETCHED_MARK ".rocm-perf-fetched"
 #define LIBRARIES    "usr/lib/x86_64-linux-gnu"
 #define LOADER       "lib64/ld-linux-x86-64.so.2"
+#define USUAL        "opt/rocm" /**< what run/run_options.c tells programs */
 
 static const char *const packages[] = {
     "hipcc", "libamdhip64-dev", "libhsa-runtime-dev", "libamd-comgr-dev", "rocminfo", "patchelf",
@@ -319,9 +320,9 @@ static int unpack(const struct making *m, const struct rp_debs *debs, struct rp_
 
 /** Finds the version of LLVM that is in the folder, with its device libraries.
  * @return 0: none */
-static long find_llvm(const struct making *m)
+static long find_llvm(const char *folder)
 {
-    rp_autofree char *root = rp_path_literal(m->partial);
+    rp_autofree char *root = rp_path_literal(folder);
     rp_autofree char *pattern = rp_format("%s/usr/lib/llvm-*/lib/clang/*/amdgcn/bitcode", root);
     glob_t found = {0};
     long highest = 0;
@@ -329,7 +330,7 @@ static long find_llvm(const struct making *m)
     if (glob(pattern, 0, NULL, &found) == 0)
         for (size_t i = 0; i < found.gl_pathc; i++) {
             const long version =
-                strtol(strstr(found.gl_pathv[i] + strlen(m->partial), "llvm-") + 5, NULL, 10);
+                strtol(strstr(found.gl_pathv[i] + strlen(folder), "llvm-") + 5, NULL, 10);
 
             highest = version > highest ? version : highest;
         }
@@ -337,11 +338,71 @@ static long find_llvm(const struct making *m)
     return highest;
 }
 
+static int put_link(const char *root, const char *name, const char *target, struct rp_err *err)
+{
+    rp_autofree char *path = rp_format("%s/" USUAL "/%s", root, name);
+
+    return symlink(target, path) == 0 || errno == EEXIST
+               ? 0
+               : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
+}
+
+/** Links the libraries of ROCm alone: a program that is told of the folder must not find a libc. */
+static int link_libraries(const char *root, struct rp_err *err)
+{
+    static const char *const names[] = {"libamdhip64.so*", "libhiprtc*.so*", "libhsa-runtime64.so*",
+                                        "libamd_comgr.so*"};
+    rp_autofree char *literal = rp_path_literal(root);
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rp_autofree char *pattern = rp_format("%s/" LIBRARIES "/%s", literal, names[i]);
+        glob_t found = {0};
+
+        if (glob(pattern, 0, NULL, &found) == 0)
+            for (size_t f = 0; rc == 0 && f < found.gl_pathc; f++) {
+                const char *file = strrchr(found.gl_pathv[f], '/') + 1;
+                rp_autofree char *link = rp_format("lib/%s", file);
+                rp_autofree char *target = rp_format("../../../" LIBRARIES "/%s", file);
+
+                rc = put_link(root, link, target, err);
+            }
+        globfree(&found);
+    }
+    return rc;
+}
+
+/**
+ * Debian has everything below /usr, and AMD in one folder, where programs look for it: tinygrad for
+ * lib/libamdhip64.so, XLA for amdgcn/bitcode. It gets no bin, as Debian's hipcc finds nothing from
+ * there. The link to the stamp comes last, and says that it is whole, and of which ROCm.
+ */
+static int make_usual_layout(const char *root, const char *version, struct rp_err *err)
+{
+    const long llvm = find_llvm(root);
+    rp_autofree char *lib = rp_path_join(root, USUAL "/lib");
+    rp_autofree char *info = rp_path_join(root, USUAL "/.info");
+    rp_autofree char *release = rp_path_join(info, "version");
+    rp_autofree char *compiler = rp_format("../../usr/lib/llvm-%ld", llvm);
+    rp_autofree char *compiler_in_lib = rp_format("../%s", compiler);
+    rp_autofree char *amdgcn = rp_format("%s/lib/clang/%ld/amdgcn", compiler, llvm);
+    rp_autofree char *line = rp_format("%.*s\n", (int)strcspn(version, "-+"), version);
+
+    if (rp_mkdirs(lib, err) < 0 || rp_mkdirs(info, err) < 0 ||
+        rp_write_file(release, line, strlen(line), err) < 0 || link_libraries(root, err) < 0 ||
+        put_link(root, "include", "../../usr/include", err) < 0 ||
+        put_link(root, "llvm", compiler, err) < 0 ||
+        put_link(root, "lib/llvm", compiler_in_lib, err) < 0 ||
+        put_link(root, "amdgcn", amdgcn, err) < 0)
+        return -(int)err->code;
+    return put_link(root, STAMP, "../../" STAMP, err);
+}
+
 /** Writes what makes it a whole one: it is looked for, and read by tools/common.sh, too. */
 static int stamp(const struct making *m, const struct rp_debs *debs, const char *version,
                  struct rp_err *err)
 {
-    const long llvm = find_llvm(m);
+    const long llvm = find_llvm(m->partial);
     rp_autofree char *path = rp_path_join(m->partial, STAMP);
     rp_autoclose int folder = -1;
     rp_autobuf text = {0};
@@ -399,7 +460,8 @@ static int make_from(const struct making *m, const struct rp_debian_archive *arc
         return -(int)err->code;
     rp_setup_say(&m->options->listener,
                  "each package has the SHA-256 of its index; unpacking into %s", m->final);
-    if (unpack(m, &debs, err) < 0 || stamp(m, &debs, version, err) < 0)
+    if (unpack(m, &debs, err) < 0 || make_usual_layout(m->partial, version, err) < 0 ||
+        stamp(m, &debs, version, err) < 0)
         return -(int)err->code;
     return put_in_place(m, err);
 }
@@ -535,6 +597,7 @@ int rp_private_rocm_make(const struct rp_private_rocm_options *options, char **r
                          struct rp_err *err)
 {
     rp_cleanup(making_free) struct making m = {.options = options};
+    struct rp_err ignored = RP_ERR_INIT;
 
     if (options->keyring && access(options->keyring, R_OK) < 0)
         return rp_fail_errno(err, RP_USAGE, errno,
@@ -546,5 +609,8 @@ int rp_private_rocm_make(const struct rp_private_rocm_options *options, char **r
     if (!is_current(m.final) && make_once(&m, err) < 0)
         return -(int)err->code;
     *ret_version = version_of(m.final);
+    /* One of an older setup gets what it lacks, unless it is somebody else's. */
+    if (!has(m.final, USUAL "/" STAMP))
+        make_usual_layout(m.final, *ret_version, &ignored);
     return 0;
 }

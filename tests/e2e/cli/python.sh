@@ -10,6 +10,18 @@ fi
 expect 0 env -u PYTHONHOME python3 -c 'import os, sys; print(os.path.realpath(sys.executable))'
 python=$(cat out)
 
+# What looks for AMD's folder finds one of its layout, and rocm-perf sees which ROCm that is.
+expect 0 env -u ROCM_PATH -u ROCM_HOME rocm-perf run --device software python3 -c 'import ctypes, os
+assert os.environ["ROCM_HOME"] == os.environ["ROCM_PATH"]
+for name in "libamdhip64.so.7", "libhiprtc.so", "libamd_comgr.so.3":
+    ctypes.CDLL(os.environ["ROCM_PATH"] + "/lib/" + name)
+assert not os.path.exists(os.environ["ROCM_PATH"] + "/lib/libc.so.6")
+print(os.environ["ROCM_PATH"])'
+says out "$rocm/opt/rocm"
+expect 0 env ROCM_PATH="$rocm/opt/rocm" ROCM_HOME=/mine rocm-perf run --device software -- sh -c 'rocm-perf doctor --json; echo; echo "$ROCM_HOME"'
+says out "\"path\": \"$rocm\""
+says out /mine
+
 # One device, and one kernel of a code object.
 cat >twice.hip <<'EOF'
 #include <hip/hip_runtime.h>

@@ -165,12 +165,21 @@ def makes():
     for name in ("hipcc", "rocminfo", "patchelf"):
         check(f"{name} gets its loader", f"--set-interpreter {prefix}/lib64/ld-linux-x86-64.so.2 --force-rpath --set-rpath "
               f"{prefix}/{LIBS} {prefix}.fetched/unpacked/usr/bin/{name}\n" in patched)
+    usual = prefix + "/opt/rocm"
+    check("the layout of /opt/rocm", read(usual, ".info/version") == b"7.2.4\n" and
+          os.path.samefile(f"{usual}/lib/libamdhip64.so.7", f"{prefix}/{LIBS}/libamdhip64.so.7.2.4") and
+          os.path.samefile(f"{usual}/.rocm-perf-prefix", f"{prefix}/.rocm-perf-prefix") and
+          os.path.isdir(usual + "/amdgcn/bitcode") and not os.path.exists(usual + "/lib/libz9"))
     check("no script is patched", "/script\n" not in patched and "patchelf.plain" not in patched)
     check("LLVM's own path", f"--remove-rpath {prefix}.fetched/unpacked/{LIBS}/libLLVM.so.22\n" in patched)
     check("nothing else is left", sorted(os.listdir(new("made"))) == ["rocm", "rocm.lock"])
     mirror.log.clear()
     ran = setup(prefix, "--keyring", key.file)
     check("a whole one stays", ran.returncode == 0 and not mirror.log, ran)
+    shutil.rmtree(prefix + "/opt")
+    ran = setup(prefix, "--keyring", key.file)
+    check("one of an older setup gets that layout", ran.returncode == 0 and not mirror.log and
+          os.path.exists(usual + "/.rocm-perf-prefix"), ran)
     # One that was moved is no longer whole.
     os.rename(new("made"), new("moved"))
     ran = setup(new("moved/rocm"), "--keyring", key.armored())

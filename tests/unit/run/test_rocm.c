@@ -105,6 +105,9 @@ static const struct row {
     {STAMPED "moved>" CACHE " other/.rocm-perf-prefix=STAMP", "ROCM_PATH=other", NULL, NULL,
      "its programs hold that path"},
     {STAMPED, "ROCM_PATH=" CACHE, CACHE, "7.2.4", NULL},
+    {STAMPED " " CACHE "/opt/rocm/lib/libamdhip64.so.7>../../../usr/lib/x86_64-linux-gnu/"
+             "libamdhip64.so.7 " CACHE "/opt/rocm/.rocm-perf-prefix>../../.rocm-perf-prefix",
+     "ROCM_PATH=" CACHE "/opt/rocm", CACHE, "7.2.4", NULL},
     /* $ROCM_PATH stands for itself. */
     {ROCM("mine", "7.0.2") " " ROCM("opt/rocm", "10.1.0") " " STAMPED, "ROCM_PATH=mine", "mine",
      "7.0.2", NULL},
