@@ -238,6 +238,7 @@ static struct rp_dag_step step_of(const struct rp_dag_trace *trace, uint32_t ite
         .process = process,
         .agent = op->agent,
         .waited_for = RP_DAG_NO_STEP,
+        .range = RP_DAG_NO_STEP,
         .via = RP_DAG_UNKNOWN,
         .is_copy = op->is_copy,
         .on_path = on_path,
@@ -299,7 +300,7 @@ static bool add_link(struct chain *chain, uint32_t item, int64_t slack_ns)
 /* Holds the path's parts, grades and names with their times. */
 struct sums {
     struct rp_dag_names names, in_ranges;
-    const struct rp_dag_ranges *ranges;
+    struct rp_dag_ranges *ranges;
     bool *is_kernel; /**< per symbol */
     struct chain *chain;
     bool failed;
@@ -312,14 +313,18 @@ static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uin
 {
     const struct rp_dag_graph *g = &dag->graph;
     uint32_t item = rp_dag_item_of(dag, e);
-    const char *name, *range = rp_dag_range_of(sums->ranges, dag, trace, e, to,
-                                               g->time_ns[g->from[e]], g->time_ns[to]);
+    uint32_t place =
+        rp_dag_range_of(sums->ranges, dag, trace, e, to, g->time_ns[g->from[e]], g->time_ns[to]);
+    const char *name, *range = rp_dag_range_name(sums->ranges, place);
     enum rp_dag_part part = rp_dag_part_of(dag, trace, e, &name);
 
     if (item != RP_DAG_NONE)
         dag->flags[g->from[e]] |= RP_DAG_ON_PATH;
-    if (rp_dag_is_op(item))
+    if (rp_dag_is_op(item)) {
         sums->failed |= !add_link(sums->chain, item, rp_dag_slack_of(slack_ns, item));
+        place = rp_dag_range_of_op(sums->ranges, item);
+    }
+    rp_dag_range_add_path(sums->ranges, place, rp_dag_weight(g, e));
     if (part == RP_DAG_PART_KERNEL)
         sums->is_kernel[rp_dag_op_of(trace, item)->symbol] = true;
     r->path_ns[part] += rp_dag_weight(g, e);
@@ -358,8 +363,8 @@ static void put_is_kernel(const struct rp_dag_trace *trace, const struct sums *s
 }
 
 static int put_path(struct rp_dag *dag, const struct rp_dag_trace *trace,
-                    const struct rp_dag_ranges *ranges, const int64_t *slack_ns,
-                    struct chain *chain, struct rp_dag_result *r, struct rp_err *err)
+                    struct rp_dag_ranges *ranges, const int64_t *slack_ns, struct chain *chain,
+                    struct rp_dag_result *r, struct rp_err *err)
 {
     const struct rp_dag_graph *g = &dag->graph;
     rp_autofree bool *is_kernel = calloc(trace->symbol_count + 1, sizeof *is_kernel);
@@ -408,7 +413,8 @@ static int put_chain(const struct rp_dag_trace *trace, const struct chain *chain
 /* The operations that one waited for have steps already, because points are in the order of time.
  */
 static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                     const int64_t *slack_ns, struct rp_dag_result *r, struct rp_err *err)
+                     const struct rp_dag_ranges *ranges, const int64_t *slack_ns,
+                     struct rp_dag_result *r, struct rp_err *err)
 {
     rp_autofree uint32_t *step_of_op = malloc((dag->op_count + 1) * sizeof *step_of_op);
     rp_autofree struct rp_dag_cause *causes = NULL;
@@ -427,6 +433,7 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                        dag->flags[p] & RP_DAG_ON_PATH);
         cause = &causes[dag->owner[p] & ~(uint32_t)RP_DAG_OP_BIT];
         step.via = cause->class;
+        step.range = rp_dag_range_of_op(ranges, dag->owner[p]);
         if (cause->op != RP_DAG_NONE)
             step.waited_for = step_of_op[cause->op];
         step_of_op[dag->owner[p] & ~(uint32_t)RP_DAG_OP_BIT] = (uint32_t)r->step_count;
@@ -586,7 +593,7 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
 }
 
 static int put_paths(struct rp_dag *dag, const struct rp_dag_trace *trace,
-                     const struct rp_dag_ranges *ranges, bool with_steps, struct chain *chain,
+                     struct rp_dag_ranges *ranges, bool with_steps, struct chain *chain,
                      struct rp_dag_result *r, struct rp_err *err)
 {
     rp_autofree int64_t *slack_ns = NULL;
@@ -597,14 +604,13 @@ static int put_paths(struct rp_dag *dag, const struct rp_dag_trace *trace,
     if (rc == 0)
         rc = rp_dag_next_paths(dag, trace, slack_ns, r, err);
     if (rc == 0 && with_steps)
-        rc = put_steps(dag, trace, slack_ns, r, err);
+        rc = put_steps(dag, trace, ranges, slack_ns, r, err);
     return rc;
 }
 
 /* Finds what runs at the same time, and where nothing does. */
 static int put_device(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                      const struct rp_dag_ranges *ranges, struct rp_dag_result *r,
-                      struct rp_err *err)
+                      struct rp_dag_ranges *ranges, struct rp_dag_result *r, struct rp_err *err)
 {
     rp_autofree uint32_t *starts = NULL;
     int rc = rp_dag_starts_find(dag, &starts, err);
@@ -614,23 +620,23 @@ static int put_device(const struct rp_dag *dag, const struct rp_dag_trace *trace
     return rc < 0 ? rc : rp_dag_idle(dag, trace, ranges, starts, r, err);
 }
 
-static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, bool with_steps,
-                struct chain *chain, struct rp_dag_result *r, struct rp_err *err)
+static int fill(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_ranges *ranges,
+                bool with_steps, struct chain *chain, struct rp_dag_result *r, struct rp_err *err)
 {
-    rp_cleanup(rp_dag_ranges_free) struct rp_dag_ranges ranges = {0};
-    int rc = rp_dag_ranges_find(trace, &ranges, err);
+    int rc;
 
     rp_work_at(dag->work, RP_WORK_PATHS, 0);
     put_facts(dag, trace, r);
-    if (rc == 0)
-        rc = put_paths(dag, trace, &ranges, with_steps, chain, r, err);
+    rc = put_paths(dag, trace, ranges, with_steps, chain, r, err);
     r->kernel_time_ns = trace->kernel_time_ns;
     r->copy_time_ns = trace->copy_time_ns;
     if (rc == 0)
         rc = put_what_ifs(dag, trace, r, err);
     rp_work_at(dag->work, RP_WORK_LIMITS, 0);
     if (rc == 0)
-        rc = put_device(dag, trace, &ranges, r, err);
+        rc = put_device(dag, trace, ranges, r, err);
+    if (rc == 0)
+        rc = rp_dag_ranges_sum(ranges, trace, r, err);
     if (rc == 0)
         rc = rp_dag_collectives(dag, trace, r, err);
     if (rc == 0)
@@ -725,6 +731,7 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
     struct rp_dag dag = {0};
     struct rp_dag_result result = {0};
     struct chain chain = {0};
+    rp_cleanup(rp_dag_ranges_free) struct rp_dag_ranges ranges = {0};
     int rc = find_device(stores, store_count, &result.device, err);
 
     if (rc == 0)
@@ -745,13 +752,15 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
         rc = dag_store_clips(&trace, stores, store_count, err);
     if (rc == 0)
         rc = rp_dag_clocks(&trace, &result, err);
+    if (rc == 0)
+        rc = rp_dag_ranges_find(&trace, &ranges, err);
     rp_work_at(work, RP_WORK_GRAPH, 0);
     if (rc == 0)
         rc = rp_dag_build(&trace, &dag, err);
     rp_dag_restore_ends(&trace);
     dag.work = work;
     if (rc == 0)
-        rc = fill(&dag, &trace, with_steps, &chain, &result, err);
+        rc = fill(&dag, &trace, &ranges, with_steps, &chain, &result, err);
     find_timing(stores, store_count, &result);
     result.incomplete = is_incomplete(stores, store_count);
     rp_dag_free(&dag);
@@ -788,6 +797,7 @@ void rp_dag_result_free(struct rp_dag_result *result)
     free(result->critical);
     rp_dag_owned_shares_free(result->path_ranges, result->path_range_count);
     rp_dag_owned_shares_free(result->idle_ranges, result->idle_range_count);
+    rp_dag_range_sums_free(result->ranges, result->range_count);
     free(result->machines);
     free(result->processes);
     free(result->collectives);

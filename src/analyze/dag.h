@@ -95,6 +95,7 @@ struct rp_dag_step {
     /** This is the step that ended last on the way that its start waited for, directly or through
      * the host; RP_DAG_NO_STEP: none. */
     uint32_t waited_for;
+    uint32_t range; /**< in which it was launched: index into the ranges; RP_DAG_NO_STEP: in none */
     enum rp_dag_class via; /**< of the edge into the start that bound it */
     bool is_copy;
     bool on_path; /**< of the critical path that was chosen; others may be as long */
@@ -177,6 +178,29 @@ struct rp_dag_message {
     double bus_gbps; /**< mean; 0: unknown. Where waits are not known it is at least this */
     double best_bus_gbps;
     double peak_gbps; /**< of the links to the others; 0: unknown */
+};
+
+/** This is a kernel, as far as it was launched in a range and in none inside of that. */
+struct rp_dag_range_kernel {
+    const char *name;
+    uint64_t launches;
+    int64_t ns;
+};
+
+/**
+ * These are the program's ranges (ROCTx, operators and annotations of PyTorch) of one name in which
+ * something was launched. Times and counts are of all that was launched in them and in ranges
+ * inside of them, once each.
+ */
+struct rp_dag_range_sum {
+    char *name;
+    uint64_t calls, launches, copies; /**< how often it was entered; kernels and copies in it */
+    int64_t kernel_ns, copy_ns;
+    uint64_t own_launches; /**< in no range inside of it: over all ranges each kernel counts once */
+    int64_t own_kernel_ns; /**< of these */
+    int64_t path_ns;       /**< of the critical path: kernels and copies of it, and its host time */
+    struct rp_dag_range_kernel *kernels; /**< of own_kernel_ns, by time */
+    size_t kernel_count;
 };
 
 enum { RP_DAG_SLACK_BINS = 6, RP_DAG_NEXT_PATHS = 10 };
@@ -286,6 +310,9 @@ struct rp_dag_result {
      * result's own. */
     struct rp_dag_share *path_ranges, *idle_ranges;
     size_t path_range_count, idle_range_count;
+    struct rp_dag_range_sum *ranges; /**< by own_kernel_ns, then kernel_ns and name */
+    size_t range_count;
+    int64_t outside_ranges_ns;        /**< of kernels that were launched in no range */
     struct rp_dag_share *idle_shares; /**< of all agents' idle time, by what was waited for */
     size_t idle_share_count;
     /** During this time so many kernels and copies ran; the last entry stands for it and more. */

@@ -214,16 +214,20 @@ static double bus_factor(const char *collective, int64_t ranks)
     return 0;
 }
 
-/* The GPUs of a node have a link to each other. More of them are on several nodes. */
-static double peak_of(const struct part *part, const struct rp_dag_op *op, int64_t ranks)
+/* The GPUs of a node have a link to each other. More of them are on several nodes. What is sent to
+ * one other rank has one link. */
+static double peak_of(const struct part *part, const struct rp_dag_op *op, const char *collective,
+                      int64_t ranks)
 {
     enum { MOST_OF_A_NODE = 8 };
     const struct rp_row_agent *agent =
         rp_store_find_agent(part->process->from.store, part->process->from.guid_index, op->agent);
     const struct rp_arch *arch = agent ? rp_arch_find(agent->name) : NULL;
+    const bool one_link = strcmp(collective, "send") == 0 || strcmp(collective, "recv") == 0;
 
-    return arch && ranks > 1 && ranks <= MOST_OF_A_NODE ? arch->peer_link_gbps * (double)(ranks - 1)
-                                                        : 0;
+    return arch && ranks > 1 && ranks <= MOST_OF_A_NODE
+               ? arch->peer_link_gbps * (one_link ? 1 : (double)(ranks - 1))
+               : 0;
 }
 
 struct messages {
@@ -269,7 +273,7 @@ static void count_message(struct rp_dag_message *message, const struct part *par
     message->bus_gbps += (double)moving_ns;
     if (gbps > message->best_bus_gbps)
         message->best_bus_gbps = gbps;
-    message->peak_gbps = factor > 0 ? peak_of(part, op, message->ranks) : 0;
+    message->peak_gbps = factor > 0 ? peak_of(part, op, message->collective, message->ranks) : 0;
 }
 
 static int take_collective(void *ctx, const void *row, struct rp_err *err)

@@ -264,7 +264,7 @@ static void put_busy(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 struct sums {
     struct rp_dag_agent *agent;
     struct rp_dag_names names, ranges;
-    const struct rp_dag_ranges *all_ranges;
+    struct rp_dag_ranges *all_ranges;
 };
 
 /* Assigns the time from from_ns to a point to what the point waited for, edge by edge. */
@@ -288,7 +288,9 @@ static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, u
                 continue;
             if (g->time_ns[point] > from_ns)
                 since_ns = g->time_ns[point];
-            range = rp_dag_range_of(sums->all_ranges, dag, trace, e, to, since_ns, until_ns);
+            range =
+                rp_dag_range_name(sums->all_ranges, rp_dag_range_of(sums->all_ranges, dag, trace, e,
+                                                                    to, since_ns, until_ns));
         }
         sums->agent->idle_part_ns[part] += until_ns - since_ns;
         if (rp_dag_names_add(&sums->names, name, until_ns - since_ns) < 0 ||
@@ -327,8 +329,8 @@ static int explain_gaps(const struct rp_dag *dag, const struct rp_dag_trace *tra
 /* --- the whole ------------------------------------------------------------------------------ */
 
 int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                const struct rp_dag_ranges *ranges, const uint32_t *starts,
-                struct rp_dag_result *ret, struct rp_err *err)
+                struct rp_dag_ranges *ranges, const uint32_t *starts, struct rp_dag_result *ret,
+                struct rp_err *err)
 {
     struct rp_dag_process_gpus places = {0};
     struct timeline timeline = {0};

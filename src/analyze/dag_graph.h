@@ -13,6 +13,7 @@
 
 #include "analyze/dag.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "trace/rocpd.h"
 
 struct rp_dag_ranges;
@@ -432,6 +433,14 @@ int rp_dag_refuse_duplicate_processes(const struct rp_dag_trace *trace,
 struct rp_dag_ranges {
     struct rp_dag_stretch *list; /**< by process, thread and start: the innermost range of each */
     size_t count;
+    struct rp_map names;
+    struct rp_idmap contexts; /**< context around it, and one more << 32 | name */
+    struct rp_map place_keys;
+    struct {
+        RP_VEC(struct rp_dag_place);
+    } places;              /**< numbered as place_keys */
+    uint32_t *place_of_op; /**< per operation of all processes; NULL: there are no ranges */
+    bool failed;           /**< memory has ended */
 };
 
 enum { RP_DAG_NO_POINT = UINT32_MAX };
@@ -570,8 +579,8 @@ int64_t rp_dag_delay(const struct rp_dag *dag, enum rp_dag_class class, uint32_t
 
 /** Fills agents, idle_shares and idle_ranges. @param starts  from rp_dag_starts_find */
 int rp_dag_idle(const struct rp_dag *dag, const struct rp_dag_trace *trace,
-                const struct rp_dag_ranges *ranges, const uint32_t *starts,
-                struct rp_dag_result *ret, struct rp_err *err);
+                struct rp_dag_ranges *ranges, const uint32_t *starts, struct rp_dag_result *ret,
+                struct rp_err *err);
 
 /** All operations of a symbol take den/num of their time, rounded to the nearest nanosecond. */
 struct rp_dag_scenario {
@@ -597,19 +606,30 @@ int rp_dag_scenarios(const struct rp_dag *dag, const struct rp_dag_trace *trace,
 int rp_dag_limits(struct rp_dag *dag, const struct rp_dag_trace *trace, struct rp_dag_result *ret,
                   struct rp_err *err);
 
+/** Call it before the graph is built, while calls have their times. */
 int rp_dag_ranges_find(const struct rp_dag_trace *trace, struct rp_dag_ranges *ret,
                        struct rp_err *err);
 void rp_dag_ranges_free(struct rp_dag_ranges *ranges);
 
 /**
- * Finds the innermost range around the middle of a stretch of an edge's time, that of the thread
- * before those of the whole process. It returns NULL when there is none, or the edge is no time of
- * the host.
+ * Finds in which ranges the middle of a stretch of an edge's time lies. It returns the number of
+ * the place, RP_DAG_NONE when it is in none, or the edge is no time of the host.
  * @param to the point that the edge goes to
  */
-const char *rp_dag_range_of(const struct rp_dag_ranges *ranges, const struct rp_dag *dag,
-                            const struct rp_dag_trace *trace, uint32_t e, uint32_t to,
-                            int64_t start_ns, int64_t end_ns);
+uint32_t rp_dag_range_of(struct rp_dag_ranges *ranges, const struct rp_dag *dag,
+                         const struct rp_dag_trace *trace, uint32_t e, uint32_t to,
+                         int64_t start_ns, int64_t end_ns);
+/** Returns the place where an operation was launched, or RP_DAG_NONE. */
+uint32_t rp_dag_range_of_op(const struct rp_dag_ranges *ranges, uint32_t op);
+/** Returns the name of the innermost range, that of the thread before those of the whole process;
+ * NULL: none. */
+const char *rp_dag_range_name(const struct rp_dag_ranges *ranges, uint32_t place);
+/** Adds time of the critical path. The place may be RP_DAG_NONE. */
+void rp_dag_range_add_path(struct rp_dag_ranges *ranges, uint32_t place, int64_t ns);
+/** Fills ranges and outside_ranges_ns of the result. Places in its steps become indices. */
+int rp_dag_ranges_sum(struct rp_dag_ranges *ranges, const struct rp_dag_trace *trace,
+                      struct rp_dag_result *r, struct rp_err *err);
+void rp_dag_range_sums_free(struct rp_dag_range_sum *sums, size_t count);
 
 /* Which operations each operation waited for on the device, where the trace says so:
  * packets' barrier bits, barrier packets and signals, as the built-in collector records them.

@@ -201,6 +201,41 @@ static void add_processes(struct rp_json_writer *json, const struct rp_dag_resul
     rp_json_end(json);
 }
 
+static void add_range_kernels(struct rp_json_writer *json, const struct rp_dag_range_sum *range)
+{
+    rp_json_add_array(json, "kernels");
+    for (size_t i = 0; i < range->kernel_count; i++) {
+        add_item(json, 8);
+        rp_json_add_count(json, "launches", range->kernels[i].launches);
+        rp_json_add_text(json, "name", range->kernels[i].name);
+        rp_json_add_int(json, "ns", range->kernels[i].ns);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+}
+
+static void add_ranges(struct rp_json_writer *json, const struct rp_dag_result *r)
+{
+    rp_json_add_array(json, "ranges");
+    for (size_t i = 0; i < r->range_count; i++) {
+        const struct rp_dag_range_sum *range = &r->ranges[i];
+
+        add_item(json, 4);
+        rp_json_add_count(json, "calls", range->calls);
+        rp_json_add_count(json, "copies", range->copies);
+        rp_json_add_int(json, "copy_ns", range->copy_ns);
+        rp_json_add_int(json, "kernel_ns", range->kernel_ns);
+        add_range_kernels(json, range);
+        rp_json_add_count(json, "launches", range->launches);
+        rp_json_add_text(json, "name", range->name);
+        rp_json_add_int(json, "own_kernel_ns", range->own_kernel_ns);
+        rp_json_add_count(json, "own_launches", range->own_launches);
+        rp_json_add_int(json, "path_ns", range->path_ns);
+        rp_json_end(json);
+    }
+    rp_json_end(json);
+}
+
 /* --- what comes next ----------------------------------------------------------------------------
  */
 
@@ -456,8 +491,10 @@ int rp_report_dag_json(const struct rp_dag_result *r, enum rp_dag_extent extent,
     rp_json_add_int(&json, "makespan_ns", r->makespan_ns);
     add_messages(&json, r);
     add_near_critical(&json, r);
+    rp_json_add_int(&json, "outside_ranges_ns", r->outside_ranges_ns);
     add_overlap(&json, r);
     add_processes(&json, r);
+    add_ranges(&json, r);
     add_repairs(&json, &r->mended);
     rp_json_add_text(&json, "schema_version", "1.0");
     rp_report_timing(&json, "timing", r->timing_model,
@@ -655,7 +692,9 @@ static void put_message(const struct rp_page *page, const struct rp_dag_message 
     rp_buf_puts(&line, ": ");
     add_times(&line, m->count);
     if (m->sized == m->count)
-        rp_buf_printf(&line, ", %.3g MB each", (double)m->bytes / (double)m->count / 1e6);
+        rp_buf_printf(
+            &line, ", %s each",
+            rp_unit_one(RP_UNIT_BYTES, (double)m->bytes / (double)m->count, page->utf8).text);
     if (m->bus_gbps > 0)
         rp_buf_printf(&line, ", bus bandwidth %s%.1f GB/s, at best %.1f",
                       waits_known ? "" : "at least ", m->bus_gbps, m->best_bus_gbps);
@@ -684,19 +723,46 @@ static void put_last_rank(const struct rp_page *page, const struct rp_dag_result
                  time_of(page, last->waited_for_ns).text, time_of(page, all_ns).text);
 }
 
+static bool is_longer(const struct rp_dag_collective *a, const struct rp_dag_collective *b)
+{
+    return a->time_ns > b->time_ns || (a->time_ns == b->time_ns && a < b);
+}
+
+/* Returns the one with the most time of those that come behind the last one; they are few. */
+static const struct rp_dag_collective *longest_after(const struct rp_dag_result *r,
+                                                     const struct rp_dag_collective *last)
+{
+    const struct rp_dag_collective *longest = NULL;
+
+    for (size_t i = 0; i < r->collective_count; i++) {
+        const struct rp_dag_collective *c = &r->collectives[i];
+        if ((!last || is_longer(last, c)) && (!longest || is_longer(c, longest)))
+            longest = c;
+    }
+    return longest;
+}
+
+static void put_collective(const struct rp_page *page, const struct rp_dag_collective *c)
+{
+    rp_autobuf times = {0};
+
+    add_times(&times, c->count);
+    rp_page_line(page, RP_INK_PLAIN, 2, "%s: %s, %s, %s %% of it behind kernels", c->name,
+                 rp_buf_text(&times), time_of(page, c->time_ns).text,
+                 percent(c->time_ns - c->exposed_ns, c->time_ns).text);
+    page->out->failed |= times.failed;
+}
+
 static void put_communication(const struct rp_page *page, const struct rp_dag_result *r)
 {
     enum { MOST_LINES = 5 };
+    const struct rp_dag_collective *last = NULL;
 
     if (r->collective_count)
         rp_page_line(page, RP_INK_BOLD, 0, "Communication between GPUs");
     for (size_t i = 0; i < r->collective_count && i < MOST_LINES; i++) {
-        const struct rp_dag_collective *c = &r->collectives[i];
-        rp_autobuf times = {0};
-        add_times(&times, c->count);
-        rp_page_line(page, RP_INK_PLAIN, 2, "%s: %s, %s, %s %% of it behind kernels", c->name,
-                     rp_buf_text(&times), time_of(page, c->time_ns).text,
-                     percent(c->time_ns - c->exposed_ns, c->time_ns).text);
+        last = longest_after(r, last);
+        put_collective(page, last);
     }
     for (size_t i = 0; i < r->message_count && i < MOST_LINES; i++)
         put_message(page, &r->messages[i], r->process_count > 1);
@@ -779,6 +845,57 @@ static void put_ranges(const struct rp_page *page, const struct rp_dag_result *r
     if (shown < r->path_range_count)
         rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)",
                      r->path_range_count - shown);
+}
+
+/** Names the ranges that launch nothing by themselves: steps and phases around the others. */
+static void put_outer_ranges(const struct rp_page *page, const struct rp_dag_result *r, size_t from)
+{
+    enum { MOST = 3 };
+    rp_autobuf line = {0};
+    size_t end = from;
+
+    for (; end < r->range_count && r->ranges[end].kernel_ns > 0; end++)
+        if (end < from + MOST)
+            rp_buf_printf(&line, "%s%s %s",
+                          end > from ? ", " : "around them: ", r->ranges[end].name,
+                          time_of(page, r->ranges[end].kernel_ns).text);
+    if (end > from + MOST)
+        rp_buf_printf(&line, " and %zu more (--json has them all)", end - from - MOST);
+    page->out->failed |= line.failed;
+    if (end > from)
+        rp_page_text(page, RP_INK_DIM, 2, rp_buf_text(&line));
+}
+
+/* Each kernel counts for the innermost range, so that the lines add up. */
+static void put_launching_ranges(const struct rp_page *page, const struct rp_dag_result *r)
+{
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+    size_t own = 0, shown;
+
+    while (own < r->range_count && r->ranges[own].own_kernel_ns > 0)
+        own++;
+    shown = page->verbose || own < MOST_SHARES ? own : MOST_SHARES;
+    for (size_t i = 0; i < shown; i++)
+        rp_unit_span_add(&span, (double)r->ranges[i].own_kernel_ns);
+    unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
+    if (shown)
+        rp_page_line(page, RP_INK_BOLD, 0, "Kernel time, by range of the program");
+    for (size_t i = 0; i < shown; i++) {
+        const struct rp_dag_range_sum *range = &r->ranges[i];
+        rp_page_named(page, RP_INK_PLAIN, 2, range->name, "%6s %% %8s %s %6" PRIu64 " launch%s  ",
+                      percent(range->own_kernel_ns, r->kernel_time_ns).text,
+                      rp_unit_number(unit, (double)range->own_kernel_ns).text, unit.name,
+                      range->own_launches, range->own_launches == 1 ? "  " : "es");
+    }
+    if (shown < own)
+        rp_page_line(page, RP_INK_DIM, 2, "and %zu more (--json has them all)", own - shown);
+    if (shown && !is_nothing(r->outside_ranges_ns, r->kernel_time_ns))
+        rp_page_line(page, RP_INK_DIM, 2, "%6s %% %8s %s in no range",
+                     percent(r->outside_ranges_ns, r->kernel_time_ns).text,
+                     rp_unit_number(unit, (double)r->outside_ranges_ns).text, unit.name);
+    if (shown)
+        put_outer_ranges(page, r, own);
 }
 
 /* Guesses are counted by dependencies, not by the path's time, because the course of a path and the
@@ -917,6 +1034,7 @@ int rp_report_dag_term(const struct rp_dag_result *r, struct rp_term_style style
     if (r->agent_count == 1)
         put_one_agent(&page, r);
     put_shares(&page, r);
+    put_launching_ranges(&page, r);
     put_ranges(&page, r);
     if (r->what_if_count && page.verbose)
         dag_term_put_what_ifs(&page, r);
@@ -1027,6 +1145,13 @@ int rp_report_timeline_json(const struct rp_dag_result *dag, const struct rp_tim
     }
     rp_json_end(&json);
     ADD_COLUMN("on_path", s->on_path);
+    if (dag->range_count) {
+        ADD_COLUMN("range", s->range == RP_DAG_NO_STEP ? -1 : (int64_t)s->range);
+        rp_json_add_array(&json, "ranges");
+        for (size_t i = 0; i < dag->range_count; i++)
+            rp_json_add_text(&json, NULL, dag->ranges[i].name);
+        rp_json_end(&json);
+    }
     rp_json_add_text(&json, "schema_version", "1.0");
     ADD_COLUMN("slack_ns", s->slack_ns);
     ADD_COLUMN("start_ns", s->start_ns - dag->start_ns);

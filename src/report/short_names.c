@@ -176,6 +176,17 @@ static bool read_rest(struct name *name, size_t at)
     return at == text->length || begins(*text, at, " [");
 }
 
+/** Skips the parameters of a function in which a lambda or a local type stands: "f(int) const::".
+ */
+static size_t behind_outer_parameters(struct span text, size_t at)
+{
+    size_t end = at < text.length && text.at[at] == '(' ? behind_bracket(text, at) : 0;
+
+    if (end && begins(text, end, " const::"))
+        end += strlen(" const");
+    return end && begins(text, end, "::") ? end : at;
+}
+
 /** Reads a name, in a type without a return type and parameters. Where a space follows a component,
  * what was read is a return type, and the name begins anew. */
 static void read_name(struct name *name, bool type)
@@ -189,9 +200,7 @@ static void read_name(struct name *name, bool type)
         if (!at)
             break;
         name->components++;
-        if (!type && text.length > at && text.at[at] == '(' && behind_bracket(text, at) &&
-            begins(text, behind_bracket(text, at), "::"))
-            at = behind_bracket(text, at);
+        at = behind_outer_parameters(text, at);
         if (begins(text, at, "::")) {
             at += 2;
         } else if (type ? at == text.length
@@ -393,6 +402,26 @@ static size_t first_shown(const struct name *name, enum level level)
     return first;
 }
 
+/** Libraries that generate kernels, such as Tensile, write all parameters into one word, the most
+ * telling ones first: it is cut behind one of them. */
+static void put_word(struct span word, enum level level, struct rp_buf *to)
+{
+    enum { LONG_WORD = 80 };
+    static const size_t most[] = {[WORD] = 64, [DIFFERENCES] = 128, [PATH] = 256};
+    size_t end = word.length;
+
+    if (word.length > LONG_WORD && level <= PATH && most[level] < word.length &&
+        !begins(word, 0, "_Z"))
+        for (end = most[level]; end > 0 && word.at[end] != '_';)
+            end--;
+    if (end == 0 || end == word.length) {
+        put(to, word);
+        return;
+    }
+    put(to, (struct span){word.at, end});
+    rp_buf_puts(to, "...");
+}
+
 static void put_form(const struct name *name, struct rp_buf *to)
 {
     const enum level level = name->level;
@@ -405,7 +434,7 @@ static void put_form(const struct name *name, struct rp_buf *to)
         if (is_namespace(&name->path[i]) && level < PATH)
             continue;
         rp_buf_puts(to, before++ ? "::" : "");
-        put(to, name->path[i].word);
+        put_word(name->path[i].word, level, to);
         if (level >= DIFFERENCES && name->shown[i].len)
             rp_buf_printf(to, "<%s>", rp_buf_text(&name->shown[i]));
     }

@@ -21,6 +21,8 @@ def ranges(a, end, threads):
             start = a.t0 + k * span
             out.append((tid, start, start + span - span // 5, "phase %d" % (k % 3)))
             out.append((tid, start + span // 4, start + span // 2, "inner"))
+            # It begins with the phase, and is around it.
+            out.append((tid, start, start + span - span // 6, "step"))
     return out
 
 
@@ -127,11 +129,11 @@ class Answers:
     # --- ranges ------------------------------------------------------------------------------
 
     def range_at(self, tid, t):
-        """The range with the latest start around a time: of the thread, else of the process."""
+        """The range with the latest start around a time, the shortest of these: of the thread, else of the process."""
         for wanted in (tid, None):
-            around = [(start, name) for thread, start, end, name in self.ranges if thread == wanted and start <= t < end]
+            around = [(start, -end, name) for thread, start, end, name in self.ranges if thread == wanted and start <= t < end]
             if around:
-                return max(around)[1]
+                return max(around)[2]
         return None
 
     def add_range(self, out, e, to, since, until):
@@ -146,6 +148,42 @@ class Answers:
         while (step := self.binding(p)) is not None:
             self.add_range(out, step[0], p, self.g.t[step[1]], self.g.t[p])
             p = step[1]
+        return out
+
+    def ranges_around(self, tid, t):
+        """(innermost name, all names) of the ranges of the thread and the process that are open at a time."""
+        return self.range_at(tid, t), {name for thread, start, end, name in self.ranges if thread in (tid, None) and start <= t < end}
+
+    def range_sums(self):
+        """By name of a range: what was launched in it, and how much of the path it has."""
+        g, out, calls = self.g, {}, {(x[1], x[6]): x for x in self.act if x[0] == "A"}
+        launched = {}
+        for x in self.act:
+            call = calls.get((x[1], x[6])) if x[0] in "KC" else None
+            if not call:
+                continue
+            begin, took = g.t[call[7]], g.t[x[8]] - g.t[x[7]]
+            innermost, names = launched[x[9]] = self.ranges_around(call[2], begin + (g.t[call[8]] - begin) // 2)
+            for name in names:
+                s = out.setdefault(name, {"launches": 0, "copies": 0, "kernel_ns": 0, "copy_ns": 0, "own_launches": 0, "own_kernel_ns": 0,
+                                          "path_ns": 0, "kernels": {}})
+                s["launches" if x[0] == "K" else "copies"] += 1
+                s["kernel_ns" if x[0] == "K" else "copy_ns"] += took
+                if x[0] == "K" and name == innermost:
+                    s["own_launches"] += 1
+                    s["own_kernel_ns"] += took
+                    s["kernels"][x[3]] = s["kernels"].get(x[3], 0) + took
+        p = min(i for i in range(len(g.t)) if g.t[i] == self.end)
+        while (step := self.binding(p)) is not None:
+            e, before = step
+            since, until = g.t[before], g.t[p]
+            x = self.duration_of.get(e) if g.cls[e] == DUR else self.caller.get(p) if g.cls[e] == GAP else None
+            names = launched.get(e, (None, ()))[1] if x and x[0] in "KC" else \
+                self.ranges_around(x[2], since + (until - since) // 2)[1] if x and x[0] == "A" else ()
+            for name in names:
+                if name in out:
+                    out[name]["path_ns"] += until - since
+            p = before
         return out
 
     # --- idle --------------------------------------------------------------------------------
@@ -300,5 +338,5 @@ class Answers:
 
 def answers(sim, end, prio):
     a = Answers(sim, end, prio)
-    return {"path_ranges": a.path_ranges(), "collective_wait_ns": a.collective_waits(), "near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle(),
+    return {"path_ranges": a.path_ranges(), "ranges": a.range_sums(), "collective_wait_ns": a.collective_waits(), "near": a.near(), "limits": a.limits(), "true_span_ns": a.true_span(), "pairs": a.pairs(), "idle": a.idle(),
             "collectives": a.collectives()}

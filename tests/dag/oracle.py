@@ -166,6 +166,15 @@ def compare_answers(got, oracle, guids, options):
         mine = {s["name"]: s["ns"] for s in mine["by_range"]}
         if mine != (nonzero(want.items()) if has_ranges else {}):
             yield f"{what} by range {mine}: {want}"
+    mine = {s["name"]: {**s, "kernels": {k["name"]: k["ns"] for k in s["kernels"]}} for s in got["ranges"]}
+    want = oracle["ranges"] if has_ranges else {}
+    for name in sorted(set(mine) | set(want)):
+        differ = {key: (mine.get(name, {}).get(key), value) for key, value in want.get(name, {"no": "range"}).items()
+                  if mine.get(name, {}).get(key) != value}
+        if differ:
+            yield f"range {name}: {differ}"
+    if sum(s["own_kernel_ns"] for s in got["ranges"]) + got["outside_ranges_ns"] != got["overlap"]["kernel_time_ns"] and has_ranges:
+        yield "the kernel times of ranges do not add up"
     names = nonzero((s["name"], s["ns"]) for s in got["idle"]["by_symbol"])
     if names != nonzero(oracle["idle"]["by_symbol"].items()):
         yield f"idle by symbol {names}: {oracle['idle']['by_symbol']}"

@@ -241,7 +241,20 @@ def layout(b, page, check, loads):
     b.ask("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
 
 
-def run(b, streams, counters, source, scratch, check, loads):
+def operators(b, page, check, loads):
+    """A page of the PyTorch profiler's trace: its operators with their kernels, and what was sent."""
+    loads(b, page)
+    docs = {name: json.loads(text) for name, text in extract.documents(page)}
+    rows = b.run("[...document.querySelectorAll('#ranges tbody tr')].map(tr => [...tr.cells].map(td => td.textContent))")
+    check("not a row for each range:", [r[0] for r in rows] == [r["name"] for r in docs["dag"]["ranges"]], rows)
+    check("a range has not its kernels:", all(bool(r[7]) == (s["own_launches"] > 0) for r, s in zip(rows, docs["dag"]["ranges"])), rows)
+    sent = b.run("[...document.querySelectorAll('#communication table')].map(t => t.tBodies[0].rows.length)")
+    check("not a row for each collective and message:", sent[:2] == [len(docs["dag"]["collectives"]), len(docs["dag"]["messages"])], sent)
+    said = b.run("[...document.querySelectorAll('.card')].map(c => c.textContent).filter(t => t.includes('launched in')).length")
+    check("no card says where its kernel is launched", said > 0)
+
+
+def run(b, streams, counters, kineto, source, scratch, check, loads):
     no_length(b, streams, scratch, check, loads)
     many_streams(b, streams, scratch, check, loads)
     hostile_names(b, streams, scratch, check, loads)
@@ -251,3 +264,4 @@ def run(b, streams, counters, source, scratch, check, loads):
     zeros(b, streams, os.path.join(source, "tests", "data", "compare", "before.json"), scratch, check, loads)
     layout(b, counters, check, loads)
     readers(b, streams, check, loads)
+    operators(b, kineto, check, loads)

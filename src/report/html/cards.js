@@ -57,8 +57,8 @@ function gridText(p) {
   return p.grid.join(' × ') + ' work-items' + (blocks ? ` (${blocks.join(' × ')} blocks)` : '');
 }
 
-function launchPart(k) {
-  const p = k.profile[0], r = p && p.resources;
+function launchPart(docs, k) {
+  const p = k.profile[0], r = p && p.resources, inside = rangesOf(docs, k.name);
   return el('div', {}, el('h4', {}, 'Launch'), list([
     k.profile.length > 1 && ['shown', `the first of ${k.profile.length}: by GPU, symbol and registers`],
     ['calls', whole(k.calls)], ['total time', time(k.ns)],
@@ -68,6 +68,7 @@ function launchPart(k) {
     r && ['registers', `${or(r.vgpr_per_thread, '?')} VGPR, ${or(r.agpr_per_thread, '?')} AGPR, ${or(r.sgpr_per_wave, '?')} SGPR`],
     r && ['LDS, scratch', `${whole(r.lds_bytes)} bytes per workgroup, ${whole(r.scratch_bytes)} per work-item`],
     p && p.symbol && ['symbol', named(p.symbol)],
+    inside.length && ['launched in', el('span', {}, ...inside.slice(0, 3).flatMap(([range, own], i) => [i ? ', ' : null, named(range), ` (${whole(own.launches)})`]), inside.length > 3 ? ` and ${inside.length - 3} more` : null)],
   ]));
 }
 
@@ -121,7 +122,7 @@ function kernelCard(docs, k, app) {
   return el('article', { className: 'card', data: { kernel: k.name, picked: 'false' } },
     el('h3', {}, swatch(app.ink(k.name)), named(k.name)),
     brief(k.name) === plain(k.name) ? null : folded('The whole name', el('p', { className: 'whole' }, k.name)),
-    el('div', { className: 'columns' }, bottleneckPart(k), occupancyPart(k), launchPart(k), headroomPart(k), ...k.roofline.map((r) => rooflinePart(docs.roofline, r))),
+    el('div', { className: 'columns' }, bottleneckPart(k), occupancyPart(k), launchPart(docs, k), headroomPart(k), ...k.roofline.map((r) => rooflinePart(docs.roofline, r))),
     ...k.roofline.map((r) => memoryPart(docs, k, r)),
     ...k.traces.slice(0, 4).map((trace) => hotPart(docs, trace)),
     counters ? counterFold(Object.entries(counters)) : null);

@@ -23,7 +23,8 @@ function shortName(name) {
     if (depth === 0) short += c;
     if (c === '>' && depth > 0) depth--;
   }
-  return short.trim().split('::').pop().split(' ').pop() || text;
+  const word = short.trim().split('::').pop().split(' ').pop() || text;
+  return word.length > 80 ? word.slice(0, Math.max(word.lastIndexOf('_', 64), 24)) + '…' : word; // generated, with all its parameters
 }
 
 function el(tag, props, ...children) {

@@ -82,6 +82,8 @@ function profilePage(docs, app) {
   findingSection(docs, app);
   if (docs.timeline && docs.timeline.name.length) timelineSection(docs, app);
   pathSection(docs, app);
+  rangeSection(docs);
+  communicationSection(docs);
   processSection(docs);
   whatIfSection(docs, app);
   rooflineSection(docs, app);

@@ -26,7 +26,8 @@ function describe(state, i) {
   const { model } = state, t = model.doc, from = t.waited_for[i];
   const waited = from < 0 ? 'It waited for no other operation.' : `It waited for ${brief(t.names[t.name[from]])} (${t.copy[from] ? 'copy' : 'dispatch'} ${t.id[from]})${t.classes[t.via[i]] === 'launch' ? ', by way of the host: launched late enough' : ', by ' + words(t.classes[t.via[i]])}.`;
   const path = t.on_path[i] ? 'on the critical path' : 'slack ' + time(t.slack_ns[i]);
-  return `${brief(t.names[t.name[i]])}: ${t.copy[i] ? 'copy' : 'dispatch'} ${t.id[i]}, starts at ${whole(model.start[i])} ns, takes ${time(t.duration_ns[i])}, ${path}. ${waited} ${whole(model.followers(i).length)} waited for it.`;
+  const range = t.ranges && t.range[i] >= 0 ? `, launched in ${brief(t.ranges[t.range[i]])}` : '';
+  return `${brief(t.names[t.name[i]])}: ${t.copy[i] ? 'copy' : 'dispatch'} ${t.id[i]}, starts at ${whole(model.start[i])} ns, takes ${time(t.duration_ns[i])}${range}, ${path}. ${waited} ${whole(model.followers(i).length)} waited for it.`;
 }
 
 function operationColumns(model, ink) {
@@ -39,6 +40,7 @@ function operationColumns(model, ink) {
     { title: 'slack', n: true, of: (i) => time(t.slack_ns[i]) },
     { title: 'critical', of: (i) => (t.on_path[i] ? 'yes' : '') },
     { title: 'waited by', of: (i) => words(t.classes[t.via[i]]) },
+    ...(t.ranges ? [{ title: 'range', cls: 'name', of: (i) => (t.range[i] < 0 ? '' : named(t.ranges[t.range[i]])) }] : []),
   ];
 }
 

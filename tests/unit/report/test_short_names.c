@@ -79,6 +79,24 @@ static void namespaces_and_parameters_stay_where_they_must(void **state)
           "K<double>::run");
 }
 
+#define GEMM      "Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64"
+#define GEMM_MORE "_MI16x16x1_SN_LDSB1_AFC1_AFEM1_AFEM1_ASEM1_CLR1_CADS0_DTVA0_DTVB0_EPS0_FDSI0"
+
+/** Words of generated kernels are cut behind a parameter, later where the beginning is the same. */
+static void long_words_are_cut(void **state)
+{
+    (void)state;
+    CHECK(GEMM GEMM_MORE, GEMM "...");
+    CHECK(LIST(GEMM GEMM_MORE, "void copy<float>(float*)"), GEMM "...", "copy");
+    CHECK(LIST(GEMM "_MI16x16x1" GEMM_MORE, GEMM "_MI32x32x1" GEMM_MORE),
+          GEMM "_MI16x16x1_MI16x16x1_SN_LDSB1_AFC1_AFEM1_AFEM1_ASEM1_CLR1_CADS0_DTVA0...",
+          GEMM "_MI32x32x1_MI16x16x1_SN_LDSB1_AFC1_AFEM1_AFEM1_ASEM1_CLR1_CADS0_DTVA0...");
+    CHECK(LIST(GEMM GEMM_MORE GEMM_MORE GEMM_MORE "_WG32",
+               GEMM GEMM_MORE GEMM_MORE GEMM_MORE "_WG64"),
+          GEMM GEMM_MORE GEMM_MORE GEMM_MORE "_WG32", GEMM GEMM_MORE GEMM_MORE GEMM_MORE "_WG64");
+    CHECK("_Z" GEMM GEMM_MORE, "_Z" GEMM GEMM_MORE);
+}
+
 static void compilers_words_are_read(void **state)
 {
     (void)state;
@@ -87,6 +105,12 @@ static void compilers_words_are_read(void **state)
     CHECK("bool ns::operator<<(ns::a<int> const&, int)", "ns::operator<<");
     CHECK("auto f<int>(int)::'lambda'(int)::operator()(int) const", "f::'lambda'::operator()");
     CHECK("decltype(auto) ns::f<1>(int)", "f");
+    CHECK(
+        LIST("void run<8, impl<ns::mul<float> >(It&, ns::mul<float> const&)::{lambda(int)#1}>(int)",
+             "void run<8, impl<copy(It&)::{lambda()#3}::operator()() const::{lambda()#1}>"
+             "(It&)::{lambda(int)#1}>(int)"),
+        "run<impl<ns::mul<float> >::{lambda(int)#1}>",
+        "run<impl<copy::{lambda()#3}::operator()::{lambda()#1}>::{lambda(int)#1}>");
 }
 
 /** Text of other origin is never cut, and nothing is read behind its end. */
@@ -144,6 +168,7 @@ int main(void)
         cmocka_unit_test(arguments_that_differ_stay),
         cmocka_unit_test(arguments_are_shortened_as_well),
         cmocka_unit_test(namespaces_and_parameters_stay_where_they_must),
+        cmocka_unit_test(long_words_are_cut),
         cmocka_unit_test(compilers_words_are_read),
         cmocka_unit_test(other_text_stays),
         cmocka_unit_test(long_names_are_read),
