@@ -69,6 +69,46 @@ struct rp_replay_access {
 };
 static_assert(sizeof(struct rp_replay_access) == 16, "hsa_amd_memory_access_desc_t");
 
+/** This is laid out as hsa_amd_event_t of a memory fault. */
+struct rp_replay_event {
+    uint32_t type; /**< RP_REPLAY_MEMORY_FAULT */
+    uint64_t agent, address;
+    uint32_t reasons;
+};
+static_assert(sizeof(struct rp_replay_event) == 32, "hsa_amd_event_t");
+
+enum {
+    RP_REPLAY_MEMORY_FAULT = 0, /**< hsa_amd_event_type_t */
+
+    /** There are no more kinds of arguments by which a kernel reaches its host. */
+    RP_HOST_ARGS = 8,
+    /** Nothing is at the address of a queue or a buffer, nor where its parts would be. */
+    RP_HOST_ARG_BYTES = 1 << 20,
+};
+
+/**
+ * The runtime of the program answered what a kernel asks by these arguments. Many kernels have
+ * them and never ask, because the compiler could not rule it out. In a replay they hold addresses
+ * where nothing is, so that a kernel which asks is stopped, and no other is harmed.
+ */
+struct rp_host_args {
+    uint64_t base; /**< of addresses where nothing is; 0: no argument has needed them */
+    size_t count;
+    struct {
+        const char *kind; /**< such as "hidden_hostcall_buffer" */
+        const char *why;
+    } at[RP_HOST_ARGS];
+    size_t asked; /**< index of the one by which the kernel has asked, plus 1; 0: none */
+};
+
+/** Returns the index of the argument whose address this is, plus 1; 0: it is of none. */
+static inline size_t rp_host_args_find(const struct rp_host_args *args, uint64_t address)
+{
+    const uint64_t which = (address - args->base) / RP_HOST_ARG_BYTES;
+
+    return args->base && which < args->count ? which + 1 : 0;
+}
+
 struct rp_replay_hsa {
 #define RP_HSA(ret, name, args) ret(*name) args;
 #include "replay/replay_hsa.def"
@@ -181,6 +221,7 @@ struct rp_replay {
     size_t kernarg_bytes;                  /**< of both, with some behind the arguments */
     bool kernarg_on_device;                /**< the first of them; as in the program */
     struct rp_scalars scalars;             /**< among them */
+    struct rp_host_args host_args;         /**< by which it could ask its host */
     struct rp_grid_args grid_args;         /**< likewise */
     const uint32_t *grid;                  /**< instead of the captured one; NULL */
     struct rp_redzone_watch *watch;        /**< NULL: no other kernel runs */

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -413,8 +414,9 @@ static int replay_find_segments(struct rp_replay_kernel *k, const uint8_t *bytes
  */
 
 struct rp_kernarg {
-    const uint8_t *bytes;
+    uint8_t *bytes;
     size_t size;
+    struct rp_host_args *host;
     /** Whether memory at an address is in the capture. */
     bool (*is_captured)(const void *data, uint64_t address);
     const void *data;
@@ -456,25 +458,49 @@ static const struct {
     {"hidden_queue_ptr", HOST, "it uses its queue"},
 };
 
-/* A kernel that calls through pointers may need every argument that any function could want. */
-static const char *why(const struct rp_code_kernel *kernel, size_t i)
+static int reserve_host_args(struct rp_host_args *args, struct rp_err *err)
 {
-    return kernel->dynamic_stack
-               ? "it calls functions that are not known when it is compiled (through pointers, "
-                 "virtual ones, or itself), so that it may call the host or use its queue"
-               : hidden[i].why;
+    void *base = args->base ? NULL
+                            : mmap(NULL, (size_t)RP_HOST_ARGS * RP_HOST_ARG_BYTES, PROT_NONE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (base == MAP_FAILED)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "no addresses for what nobody answers");
+    if (base)
+        args->base = (uint64_t)(uintptr_t)base;
+    return 0;
 }
 
-static int check_set(const struct rp_code_kernel *kernel, const struct rp_code_arg *arg,
-                     uint64_t value, const struct rp_kernarg *kernarg, struct rp_err *err)
+/* @param i  of hidden */
+static int set_host_arg(const struct rp_code_arg *arg, size_t i, const struct rp_kernarg *kernarg,
+                        struct rp_err *err)
+{
+    struct rp_host_args *args = kernarg->host;
+    uint64_t address;
+    int rc = reserve_host_args(args, err);
+
+    if (rc < 0)
+        return rc;
+    if (arg->bytes != sizeof address || args->count == RP_HOST_ARGS)
+        return rp_fail(err, RP_BAD_INPUT, "the metadata of the code object is damaged: its %s",
+                       hidden[i].kind);
+    address = args->base + args->count * RP_HOST_ARG_BYTES;
+    args->at[args->count].kind = hidden[i].kind;
+    args->at[args->count++].why = hidden[i].why;
+    memcpy(kernarg->bytes + arg->offset, &address, sizeof address);
+    return 0;
+}
+
+static int check_set(const struct rp_code_arg *arg, uint64_t value,
+                     const struct rp_kernarg *kernarg, struct rp_err *err)
 {
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
         if (!rp_code_text_is(arg->kind, hidden[i].kind))
             continue;
         if (hidden[i].what == HOST)
-            return rp_fail(err, RP_VERDICT,
-                           "the kernel cannot be replayed: %s, which nobody answers here (%s)",
-                           why(kernel, i), hidden[i].kind);
+            return rp_host_args_find(kernarg->host, value) /* of the captured kernel, too */
+                       ? 0
+                       : set_host_arg(arg, i, kernarg, err);
         if (hidden[i].what == MEMORY && !kernarg->is_captured(kernarg->data, value))
             return rp_fail(err, RP_VERDICT,
                            "the kernel cannot be replayed: its %s points to 0x%" PRIx64
@@ -489,9 +515,10 @@ static int check_set(const struct rp_code_kernel *kernel, const struct rp_code_a
 }
 
 /**
- * Looks among the arguments of a kernel for what it wants of the process that was captured.
- * @return 0; RP_VERDICT: such an argument is set, so that the kernel would wait for the host for
- *         ever, or reach for memory that is not here; RP_BAD_INPUT: the metadata is damaged
+ * Looks among the arguments of a kernel for what it wants of the process that was captured. Those
+ * by which it reaches its host get other addresses.
+ * @return 0; RP_VERDICT: such an argument is set, so that the kernel would reach for memory that is
+ *         not here; RP_BAD_INPUT: the metadata is damaged
  */
 static int replay_check_hidden_args(const struct rp_code_kernel *kernel,
                                     const struct rp_kernarg *kernarg, struct rp_err *err)
@@ -510,7 +537,7 @@ static int replay_check_hidden_args(const struct rp_code_kernel *kernel,
                            (int)arg->kind.bytes, arg->kind.at);
         memcpy(&value, kernarg->bytes + arg->offset,
                arg->bytes < sizeof value ? arg->bytes : sizeof value);
-        rc = value ? check_set(kernel, arg, value, kernarg, err) : 0;
+        rc = value ? check_set(arg, value, kernarg, err) : 0;
         if (rc < 0)
             return rc;
     }
@@ -792,11 +819,14 @@ static bool is_captured(const void *data, uint64_t address)
     return false;
 }
 
-static int check_hidden_args(const struct rp_replay *r, const struct rp_code_kernel *kernel,
+static int check_hidden_args(struct rp_replay *r, const struct rp_code_kernel *kernel,
                              const struct file *kernarg, struct rp_err *err)
 {
-    const struct rp_kernarg args = {
-        .bytes = kernarg->bytes, .size = kernarg->size, .is_captured = is_captured, .data = r};
+    const struct rp_kernarg args = {.bytes = kernarg->bytes,
+                                    .size = kernarg->size,
+                                    .host = &r->host_args,
+                                    .is_captured = is_captured,
+                                    .data = r};
 
     return replay_check_hidden_args(kernel, &args, err);
 }
@@ -858,7 +888,7 @@ static int load_original(struct rp_replay *r, const struct file *code,
 
 /* --- another one --------------------------------------------------------------------------- */
 
-static int check_candidate(const struct rp_replay *r, const struct rp_abi_dispatch *dispatch,
+static int check_candidate(struct rp_replay *r, const struct rp_abi_dispatch *dispatch,
                            const struct rp_code_kernel *original, const struct file *code,
                            const struct file *kernarg, struct rp_code_kernel *ret,
                            struct rp_err *err)

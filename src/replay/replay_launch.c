@@ -236,15 +236,49 @@ enum {
                        any bound */
 };
 
+/* Ends the wait for a kernel that has asked its host by @p address.
+ * @return whether it has */
+static bool has_asked(struct rp_replay *r, uint64_t address)
+{
+    const size_t asked = rp_host_args_find(&r->host_args, address);
+
+    if (!asked)
+        return false;
+    __atomic_store_n(&r->host_args.asked, asked, __ATOMIC_RELEASE);
+    r->hsa.hsa_signal_store_screlease(r->ended, 0);
+    return true;
+}
+
+/* The software device stops the queue. Without this function, the runtime ends the program. */
+static void on_queue_error(uint32_t status, const struct rp_replay_queue *queue, void *data)
+{
+    const struct rp_device_table *software = rp_replay_software();
+
+    (void)status;
+    (void)queue;
+    if (!software || !has_asked(data, software->fault_address()))
+        abort();
+}
+
+/* A GPU's driver tells of the page. @return 0, or the runtime ends the program */
+static uint32_t on_event(const struct rp_replay_event *event, void *data)
+{
+    return event->type == RP_REPLAY_MEMORY_FAULT && has_asked(data, event->address) ? 0 : 1;
+}
+
 static int make_queue(struct rp_replay *r, struct rp_err *err)
 {
+    const bool may_ask = r->host_args.count > 0;
     uint32_t private_bytes = r->original.private_bytes, status;
 
     for (size_t i = 0; i < RP_REPLAY_CANDIDATES; i++)
         if (r->candidates[i].private_bytes > private_bytes)
             private_bytes = r->candidates[i].private_bytes;
-    status = r->hsa.hsa_queue_create(r->gpu, QUEUE_PACKETS, 0, NULL, NULL, private_bytes,
-                                     UINT32_MAX, &r->queue);
+    status = r->hsa.hsa_queue_create(r->gpu, QUEUE_PACKETS, 0,
+                                     may_ask && rp_replay_software() ? on_queue_error : NULL, r,
+                                     private_bytes, UINT32_MAX, &r->queue);
+    if (status == 0 && may_ask && !rp_replay_software())
+        status = r->hsa.hsa_amd_register_system_event_handler(on_event, r);
 
     if (status)
         return rp_replay_refused("create a queue", status, err);
@@ -503,6 +537,18 @@ static int wait_for_kernel(struct rp_replay *r, struct rp_err *err)
                    most_s);
 }
 
+/* A kernel that has asked its host has been stopped there. */
+static int check_asked(const struct rp_replay *r, struct rp_err *err)
+{
+    const size_t asked = __atomic_load_n(&r->host_args.asked, __ATOMIC_ACQUIRE);
+
+    return asked ? rp_fail(err, RP_VERDICT,
+                           "the %s cannot be replayed: %s, which nobody answers here (%s)",
+                           r->kernel->path ? r->kernel->name : "kernel",
+                           r->host_args.at[asked - 1].why, r->host_args.at[asked - 1].kind)
+                 : 0;
+}
+
 /* Decides by the kernel's work, which is the same each time. */
 static int check_work(const struct rp_replay *r, struct rp_err *err)
 {
@@ -619,6 +665,8 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     submit(r);
     rc = wait_for_kernel(r, err);
     set_work_limit(0); /* The runtime's own kernels have no work limit. */
+    if (rc == 0)
+        rc = check_asked(r, err);
     if (rc == 0)
         rc = check_work(r, err);
     if (rc < 0)

@@ -576,7 +576,7 @@ static inline const char *rp_timing_model_today(const char *model)
  * says of how many dispatches at most. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
-enum { RP_DEVICE_TABLE_VERSION = 11 };
+enum { RP_DEVICE_TABLE_VERSION = 12 };
 
 enum rp_device_order { RP_DEVICE_FORWARD = 0, RP_DEVICE_REVERSED = 0x7fffffff };
 
@@ -651,6 +651,8 @@ struct rp_device_table {
      * wait: all its waves sleep or poll memory. 0: one of them works, or there is none
      */
     int64_t (*only_waits_ns)(void);
+    /** Returns which address the kernel could not reach that was stopped last; 0: none was. */
+    uint64_t (*fault_address)(void);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

@@ -41,15 +41,17 @@ static void check_symbols(const uint8_t *bytes, size_t size)
 
 static void check(const uint8_t *elf, size_t size)
 {
-    static const uint8_t bytes[512] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    static struct rp_host_args host; /* Its addresses are taken once. */
+    uint8_t bytes[512] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     const struct rp_kernarg kernarg = {
-        .bytes = bytes, .size = sizeof bytes, .is_captured = is_captured_here};
+        .bytes = bytes, .size = sizeof bytes, .host = &host, .is_captured = is_captured_here};
     const struct rp_abi_dispatch dispatch = {
         .gpu = "gfx942", .workgroup = {256, 1, 1}, .grid = {1000, 1, 1}, .kernarg_bytes = 512};
     struct rp_code_kernel kernel = {0};
     struct rp_err err = RP_ERR_INIT;
     int rc = rp_code_kernel_read(elf, size, "_Z12target_printPj.kd", &kernel, NULL, &err);
 
+    host.count = 0;
     if (rc == 0)
         rc = replay_check_hidden_args(&kernel, &kernarg, &err);
     if (rc == 0)

@@ -426,6 +426,8 @@ void rp_signal_interrupt(struct rp_events *events, uint32_t m0);
 
 /** Stops a queue that did nothing wrong itself: the runtime only listens to compute queues. */
 void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error);
+/** Returns which address the kernel could not reach that was stopped last; 0: none was. */
+uint64_t rp_fault_last_address(void);
 
 /**
  * Reports a kernel's fault: one line on cp->report_fd naming kernel, reason, PC and lane, indented

@@ -662,6 +662,14 @@ static void printed_name(const struct rp_cp *cp, uint64_t kernel_object_va, char
     rp_escape_into(name, room, raw);
 }
 
+/* Who asks for it is called by the runtime, which knows no more than that a queue has stopped. */
+static _Atomic uint64_t last_address;
+
+uint64_t rp_fault_last_address(void)
+{
+    return last_address;
+}
+
 void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t kernel_object_va,
                      const struct rp_fault *fault)
 {
@@ -675,6 +683,7 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
                         name, kinds[fault->kind].what, fault->text, where, lane);
     print_line(cp, line, used, sizeof line);
     print_details(cp, details, describe(cp, kernel_object_va, name, fault, details));
+    last_address = fault->address;
     rp_fault_stop(cp, queue, kinds[fault->kind].error);
 }
 

@@ -708,6 +708,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .set_bound = rp_bound_set,
         .last_work = rp_bound_last,
         .only_waits_ns = only_waits_ns,
+        .fault_address = rp_fault_last_address,
     };
 
     return rp_device_wanted() ? &table : NULL;

@@ -325,15 +325,28 @@ expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco
 says err "what varies is not near"
 
 # Functions whose addresses are in memory: those of the captured kernel would run. What may call
-# anything takes all arguments of the runtime, and is refused for these; without them it replays.
+# anything takes all arguments of the runtime, and replays if it does not ask the host by them.
+rm -rf cap
+expect 0 rocm-perf isolate --kernel target_prints --device software -o cap ./memories prints dumps
+says out "not replayable: the kernel cannot be replayed: it calls the host (printf, malloc or assert)"
+cat >asks.hip <<'EOF'
+#include <cstdio>
+#include <hip/hip_runtime.h>
+
+typedef float (*function)(float);
+
+__global__ void target_calls(function *, const float *in, float *out)
+{
+    printf("%f\n", out[threadIdx.x] = in[threadIdx.x]);
+}
+EOF
+rocm-perf hipcc --genco --offload-arch=gfx942 asks.hip -o asks.hsaco
 rm -rf cap
 expect 0 rocm-perf isolate --kernel target_calls --device software -o cap ./memories calls dumps
-says out "not replayable: the kernel cannot be replayed: it calls functions that are not known when it is compiled"
-sed 's/hidden_hostcall_buffer/hidden_global_offset_x/g; s/hidden_queue_ptr/hidden_grid_dims/g' memories >calls
-chmod +x calls
-rm -rf cap
-expect 0 rocm-perf isolate --kernel target_calls --device software -o cap ./calls calls dumps
 says out "replayed: deterministic"
+grep -q hidden_hostcall_buffer cap/kernel.hsaco || fail "no argument by which the host could be asked"
+expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco asks.hsaco
+says err "the kernel of asks.hsaco cannot be replayed: it calls the host (printf, malloc or assert), which nobody answers here (hidden_hostcall_buffer)"
 expect 1 rocm-perf replay full-vm --capture-dir cap --hsaco cap/kernel.hsaco
 says err "is an address in the captured code object"
 says err "it would run functions of the captured kernel in place of its own"

@@ -737,10 +737,16 @@ typedef float (*function)(float);
 __device__ float twice(float x) { return x * 2; }
 __device__ float half_of(float x) { return x / 2 + 1; }
 
-__global__ void fill_functions(function *table)
+__device__ float shown(float x)
+{
+    printf("%f\n", x);
+    return x;
+}
+
+__global__ void fill_functions(function *table, bool prints)
 {
     table[0] = twice;
-    table[1] = half_of;
+    table[1] = prints ? shown : half_of;
 }
 
 // Calls what the table says.
@@ -749,7 +755,13 @@ __global__ void target_calls(function *table, const float *in, float *out)
     out[threadIdx.x] = table[threadIdx.x & 1](in[threadIdx.x]);
 }
 
-static void calls()
+// Likewise; one of the functions asks the host.
+__global__ void target_prints(function *table, const float *in, float *out)
+{
+    out[threadIdx.x] = table[threadIdx.x & 1](in[threadIdx.x]);
+}
+
+static void call_table(bool prints)
 {
     std::vector<float> in(64);
     function *table;
@@ -761,17 +773,20 @@ static void calls()
     CHECK(hipMalloc(&a, 256));
     CHECK(hipMalloc(&b, 256));
     CHECK(hipMemcpy(a, in.data(), 256, hipMemcpyHostToDevice));
-    fill_functions<<<1, 1>>>(table);
-    target_calls<<<1, 64>>>(table, a, b);
+    fill_functions<<<1, 1>>>(table, prints);
+    (prints ? target_prints : target_calls)<<<1, 64>>>(table, a, b);
     CHECK(hipDeviceSynchronize());
 }
+
+static void calls() { call_table(false); }
+static void prints() { call_table(true); }
 
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)();
-    } modes[] = {{"copies", copies}, {"sorts", sorts}, {"calls", calls}, {"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
+    } modes[] = {{"copies", copies}, {"sorts", sorts}, {"calls", calls}, {"prints", prints}, {"varying", varying}, {"arith", arith},         {"chase", chase},   {"histogram", histogram},
                  {"variables", variables}, {"managed", managed}, {"mapped", mapped},
                  {"async", async},         {"host", host},     {"streams", streams},
                  {"print", print},         {"waits", waits},   {"busy", busy},

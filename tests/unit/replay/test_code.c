@@ -184,8 +184,10 @@ static bool hidden_is_captured(const void *data, uint64_t address)
     return address >= 0x1000 && address < 0x2000;
 }
 
-static int check(const char *kind, uint64_t offset, uint64_t bytes, uint64_t value,
-                 struct rp_err *err)
+static struct rp_host_args host;
+
+static int check_all(const char *kind, uint64_t offset, uint64_t bytes, uint64_t *value,
+                     struct rp_err *err)
 {
     struct rp_code_arg args[2] = {
         {.offset = 0, .bytes = 8, .kind = {"global_buffer", 13}},
@@ -193,13 +195,24 @@ static int check(const char *kind, uint64_t offset, uint64_t bytes, uint64_t val
     const struct rp_code_kernel kernel = {.kernarg_bytes = BYTES, .args = args, .arg_count = 2};
     uint8_t *kernarg = malloc(BYTES); /* ASan watches its end */
     const struct rp_kernarg all = {
-        .bytes = kernarg, .size = BYTES, .is_captured = hidden_is_captured};
+        .bytes = kernarg, .size = BYTES, .host = &host, .is_captured = hidden_is_captured};
     int rc;
 
     memset(kernarg, 0x7b, BYTES); /* pointers of the program mean what they did */
-    memcpy(kernarg + AT, &value, sizeof value);
+    memcpy(kernarg + AT, value, sizeof *value);
     rc = replay_check_hidden_args(&kernel, &all, err);
+    memcpy(value, kernarg + AT, sizeof *value);
     free(kernarg);
+    return rc;
+}
+
+static int check(const char *kind, uint64_t offset, uint64_t bytes, uint64_t value,
+                 struct rp_err *err)
+{
+    const uint64_t before = value;
+    const int rc = check_all(kind, offset, bytes, &value, err);
+
+    assert_int_equal(value, before);
     return rc;
 }
 
@@ -225,14 +238,43 @@ static void test_numbers(void **state)
     assert_int_equal(check("hidden_remainder_z", BYTES - 2, 2, 0, &err), 0);
 }
 
+/* It gets an address of its own where nothing is, once, and none if it had none. */
+static void gets_own_address(const char *kind, const char *why)
+{
+    struct rp_err err = RP_ERR_INIT;
+    const size_t index = host.count;
+    uint64_t value = 0x1000, again;
+
+    assert_int_equal(check_all(kind, AT, 8, &value, &err), 0);
+    assert_int_equal(host.count, index + 1);
+    assert_string_equal(host.at[index].kind, kind);
+    assert_non_null(strstr(host.at[index].why, why));
+    for (size_t off = 0; off < RP_HOST_ARG_BYTES; off += RP_HOST_ARG_BYTES - 1)
+        assert_int_equal(rp_host_args_find(&host, value + off), index + 1);
+    assert_int_equal(rp_host_args_find(&host, value + RP_HOST_ARG_BYTES), 0);
+    again = value;
+    assert_int_equal(check_all(kind, AT, 8, &again, &err), 0); /* of a candidate */
+    assert_int_equal(again, value);
+    assert_int_equal(host.count, index + 1);
+    assert_int_equal(check(kind, AT, 8, 0, &err), 0);
+}
+
 static void test_host(void **state)
 {
+    struct rp_err err = RP_ERR_INIT;
+    uint64_t value = 0x1000;
+
     (void)state;
-    refused("hidden_hostcall_buffer", 0x1000, "it calls the host");
-    refused("hidden_printf_buffer", 0x1000, "hidden_printf_buffer");
-    refused("hidden_default_queue", 0x1000, "it launches kernels itself");
-    refused("hidden_completion_action", 0x1000, "hidden_completion_action");
-    refused("hidden_queue_ptr", 0x1000, "it uses its queue");
+    assert_int_equal(rp_host_args_find(&host, 0), 0);
+    gets_own_address("hidden_hostcall_buffer", "it calls the host");
+    gets_own_address("hidden_printf_buffer", "it prints through the host");
+    gets_own_address("hidden_default_queue", "it launches kernels itself");
+    gets_own_address("hidden_completion_action", "it launches kernels itself");
+    gets_own_address("hidden_queue_ptr", "it uses its queue");
+    for (; host.count < RP_HOST_ARGS; value = 0x1000)
+        assert_int_equal(check_all("hidden_queue_ptr", AT, 8, &value, &err), 0);
+    assert_int_equal(check_all("hidden_queue_ptr", AT, 8, &value, &err), -RP_BAD_INPUT);
+    assert_int_equal(check_all("hidden_queue_ptr", AT, 4, &value, &err), -RP_BAD_INPUT);
     refused("hidden_of_next_year", 1, "what its hidden_of_next_year means");
 }
 

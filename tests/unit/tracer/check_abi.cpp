@@ -44,6 +44,10 @@ static_assert(offsetof(hsa_barrier_and_packet_t, dep_signal) == 8 &&
                   offsetof(hsa_amd_barrier_value_packet_t, signal) == 8 &&
                   offsetof(hsa_amd_barrier_value_packet_t, completion_signal) == 56,
               "");
+static_assert(sizeof(hsa_amd_event_t) == 32 && offsetof(hsa_amd_event_t, memory_fault.agent) == 8 &&
+                  offsetof(hsa_amd_event_t, memory_fault.virtual_address) == 16 &&
+                  HSA_AMD_GPU_MEMORY_FAULT_EVENT == 0,
+              "");
 static_assert(HSA_AMD_SIGNAL_AMD_GPU_ONLY == 1 && HSA_SIGNAL_CONDITION_LT == 2, "");
 
 static_assert(HSA_SYSTEM_INFO_TIMESTAMP == 2 && HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY == 3, "");
