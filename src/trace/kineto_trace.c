@@ -686,15 +686,18 @@ static bool is_of_amd(const json_t *device, const char *name)
            property(device, "warpSize") == 64;
 }
 
-/* HIP reports the numbers of an instruction set as a compute capability. */
+/* HIP reports the numbers of an instruction set as a compute capability, without its stepping: how
+ * many compute units there are (on RDNA pairs of them) tells which it is, else it stays unknown. */
 static const char *instruction_set(const json_t *device)
 {
     static const struct {
         int64_t major, minor, compute_units; /**< 0: any */
         const char *name;
     } known[] = {
-        {9, 0, 104, "gfx90a"}, {9, 0, 110, "gfx90a"}, {9, 0, 120, "gfx908"}, {9, 4, 0, "gfx942"},
-        {9, 5, 0, "gfx950"},   {10, 3, 0, "gfx1030"}, {11, 0, 0, "gfx1100"},
+        {9, 0, 104, "gfx90a"},  {9, 0, 110, "gfx90a"},  {9, 0, 120, "gfx908"},
+        {9, 4, 0, "gfx942"},    {9, 5, 0, "gfx950"},    {10, 3, 40, "gfx1030"},
+        {10, 3, 36, "gfx1030"}, {10, 3, 30, "gfx1030"}, {11, 0, 48, "gfx1100"},
+        {11, 0, 42, "gfx1100"}, {11, 0, 35, "gfx1100"},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
