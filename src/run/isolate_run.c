@@ -296,13 +296,13 @@ static char *name_of(const char *symbol, void *data)
     return rp_demangle_kernel(&s->demangler, symbol);
 }
 
-static bool wants(const char *symbol, const char *name, void *data)
+static bool wants(const char *symbol, const char *name, uint32_t code, void *data)
 {
     struct rp_snapshot_server *s = data;
 
     if (strncmp(name, INTERNAL, sizeof INTERNAL - 1) != 0)
         note_name(&s->found, name);
-    return rp_kernel_pattern_finds(&s->pattern, name, symbol);
+    return rp_kernel_pattern_finds_code(&s->pattern, name, symbol, code);
 }
 
 static int open_socket(const char *path, struct rp_err *err)

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <regex.h>
 #include <signal.h>
@@ -562,6 +563,18 @@ bool rp_kernel_pattern_finds(struct rp_kernel_pattern *pattern, const char *name
 {
     return strcmp(pattern->text, name) == 0 || finds(pattern, name) ||
            (symbol && *pattern->text && is_symbol(pattern->text, symbol));
+}
+
+/* An expression that does not speak of code must not find a name by the digits behind it. */
+bool rp_kernel_pattern_finds_code(struct rp_kernel_pattern *pattern, const char *name,
+                                  const char *symbol, uint32_t code)
+{
+    rp_autofree char *told_apart = code && strstr(pattern->text, "[code ")
+                                       ? rp_format("%s [code %08" PRIx32 "]", name, code)
+                                       : NULL;
+
+    return rp_kernel_pattern_finds(pattern, name, symbol) ||
+           (told_apart && rp_kernel_pattern_finds(pattern, told_apart, NULL));
 }
 
 void rp_kernel_pattern_free(struct rp_kernel_pattern *pattern)

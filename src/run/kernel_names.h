@@ -81,6 +81,10 @@ int rp_kernel_pattern_check(const char *option, const char *text, struct rp_err 
  * @param symbol mangled, with .kd or without; NULL: not known */
 bool rp_kernel_pattern_finds(struct rp_kernel_pattern *pattern, const char *name,
                              const char *symbol);
+/** The same, and whether it finds "NAME [code 1a2b3c4d]", as kernels of one name are told apart.
+ * @param code first half of the hash of its code; 0: unknown */
+bool rp_kernel_pattern_finds_code(struct rp_kernel_pattern *pattern, const char *name,
+                                  const char *symbol, uint32_t code);
 /** Accepts a zeroed one. */
 void rp_kernel_pattern_free(struct rp_kernel_pattern *pattern);
 

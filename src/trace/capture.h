@@ -259,7 +259,7 @@ enum rp_snapshot_kind {
 
 struct rp_snapshot_message {
     uint32_t kind;
-    uint32_t reserved;
+    uint32_t code;  /**< of a symbol: first half of the hash of its code, 0: unknown */
     uint64_t bytes; /**< they follow */
 };
 static_assert(sizeof(struct rp_snapshot_message) == 16, "both ends agree");
@@ -526,8 +526,8 @@ struct rp_snapshot_request {
      * ends.
      */
     char *(*name)(const char *symbol, void *data);
-    /** Tells whether dispatches of a kernel are wanted. */
-    bool (*wants)(const char *symbol, const char *name, void *data);
+    /** Tells whether dispatches of a kernel are wanted. @param code  as in the message */
+    bool (*wants)(const char *symbol, const char *name, uint32_t code, void *data);
     /**
      * Is called when the dispatch with this number among those that match takes long. NULL: nobody
      * wants to know

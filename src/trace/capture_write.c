@@ -654,7 +654,7 @@ static int take_kernel(struct rp_snapshot_feed *feed, const struct rp_snapshot_m
 
     if (!name)
         return rp_out_of_memory(err);
-    *ret_reply = feed->wishes->wants(symbol, name, feed->wishes->data);
+    *ret_reply = feed->wishes->wants(symbol, name, m->code, feed->wishes->data);
     feed->state.seen++;
     feed->state.wanted += *ret_reply;
     return 0;

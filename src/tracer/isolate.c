@@ -407,7 +407,7 @@ bool rp_isolate_kernel(struct rp_tool *tool, rp_hsa_executable executable,
         return false;
     rp_pause_lock(&isolate->gate, &isolate->link_lock);
     forget_kernel(isolate, kernel->kernel_object);
-    wanted = rp_snapshot_ask(&isolate->link, symbol);
+    wanted = rp_snapshot_ask(&isolate->link, symbol, (uint32_t)(kernel->code_hash >> 32));
     if (wanted)
         kept = keep_kernel(isolate, executable, kernel, symbol);
     pthread_mutex_unlock(&isolate->link_lock);

@@ -715,10 +715,9 @@ void rp_snapshot_link_close(struct rp_snapshot_link *link)
     link->fd = -1;
 }
 
-bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *a, size_t a_bytes,
-                      const void *b, size_t b_bytes)
+static bool send_message(struct rp_snapshot_link *link, struct rp_snapshot_message message,
+                         const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 {
-    struct rp_snapshot_message message = {.kind = kind, .bytes = a_bytes + b_bytes};
     struct iovec parts[] = {{&message, sizeof(message)},
                             {(void *)(uintptr_t)a, a_bytes},
                             {(void *)(uintptr_t)b, b_bytes}};
@@ -746,6 +745,14 @@ bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *
         }
     }
     return link->fd >= 0;
+}
+
+bool rp_snapshot_send(struct rp_snapshot_link *link, uint32_t kind, const void *a, size_t a_bytes,
+                      const void *b, size_t b_bytes)
+{
+    const struct rp_snapshot_message message = {.kind = kind, .bytes = a_bytes + b_bytes};
+
+    return send_message(link, message, a, a_bytes, b, b_bytes);
 }
 
 static bool receive(struct rp_snapshot_link *link, void *to, size_t bytes)
@@ -789,10 +796,12 @@ bool rp_snapshot_ask_selection(struct rp_snapshot_link *link, struct rp_snapshot
     return true;
 }
 
-bool rp_snapshot_ask(struct rp_snapshot_link *link, const char *symbol)
+bool rp_snapshot_ask(struct rp_snapshot_link *link, const char *symbol, uint32_t code)
 {
+    const struct rp_snapshot_message message = {
+        .kind = RP_SNAPSHOT_KERNEL, .code = code, .bytes = strlen(symbol)};
     uint32_t reply = 0;
 
-    return rp_snapshot_send(link, RP_SNAPSHOT_KERNEL, symbol, strlen(symbol), NULL, 0) &&
+    return send_message(link, message, symbol, message.bytes, NULL, 0) &&
            receive(link, &reply, sizeof(reply)) && reply == 1;
 }

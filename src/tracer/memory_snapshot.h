@@ -36,7 +36,7 @@ bool rp_snapshot_ask_selection(struct rp_snapshot_link *link, struct rp_snapshot
                                uint64_t **ret_numbers);
 
 /** Asks whether dispatches of a kernel are wanted. */
-bool rp_snapshot_ask(struct rp_snapshot_link *link, const char *symbol);
+bool rp_snapshot_ask(struct rp_snapshot_link *link, const char *symbol, uint32_t code);
 
 enum { RP_SNAPSHOT_STAGES = 2 };
 

@@ -23,8 +23,9 @@ static char *same(const char *symbol, void *data)
     return strdup(symbol);
 }
 
-static bool any(const char *symbol, const char *name, void *data)
+static bool any(const char *symbol, const char *name, uint32_t code, void *data)
 {
+    (void)code;
     (void)symbol;
     (void)data;
     return name[0] == 'a';

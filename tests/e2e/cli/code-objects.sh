@@ -96,6 +96,20 @@ for folder in heavy added; do
     is "$(grep -c '^triton_k \[code' report.csv)" 2 "report of $folder"
     is "$(grep -c '^triton_k,' report.csv || true)" 0 "report of $folder: nothing else of that name"
 done
+# Each is isolated by the name that tells it apart, also the one whose registers are the other's.
+python3 -c '
+import json
+for k in json.load(open("added/profile.json"))["kernels"]:
+    if "triton" in k["name"]:
+        print(k["name"])' >apart
+is "$(wc -l <apart)" 2 'two names'
+while read -r name; do
+    rm -rf one
+    expect 0 rocm-perf isolate --no-self-check --kernel "$name" --device software -o one ./load light.co triton_k 3 added.co triton_k 2
+    sha256sum <one/kernel.hsaco >>codes
+done <apart
+is "$(sort -u codes | wc -l)" 2 'isolate: two codes'
+expect 1 rocm-perf isolate --kernel 'triton_k [code 00000000]' --device software -o none ./load light.co triton_k 1
 expect 0 rocm-perf compare added added --gate 'kernel:triton_k:runtime<=1'
 is "$(grep -c 'triton_k \[code' out)" 3 'compare: two kernels, and one that the gate names'
 expect 0 rocm-perf compare added added/trace_results.db

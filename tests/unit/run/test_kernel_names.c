@@ -293,10 +293,42 @@ static void patterns_find_names_and_descriptors(void **state)
     }
 }
 
+/* As tables tell kernels of one name apart; other expressions do not see the digits. */
+static void patterns_find_code(void **state)
+{
+    static const struct {
+        const char *pattern;
+        uint32_t code;
+        bool finds;
+    } rows[] = {
+        {"matmul [code 014b3ca2]", 0x014b3ca2, true},
+        {"matmul [code 014b3ca2]", 0x4319acc1, false},
+        {"matmul [code 014b3ca2]", 0, false},
+        {"mat.* \\[code 4319acc1\\]$", 0x4319acc1, true},
+        {"matmul", 0x4319acc1, true},
+        {"^matmul$", 0x4319acc1, true},
+        {"4319", 0x4319acc1, false},
+        {"[code 4319acc1]$", 0x4319acc1, false}, /* a class: its last is no letter of it */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_kernel_pattern p = {0};
+        struct rp_err err = RP_ERR_INIT;
+
+        if (rp_kernel_pattern_compile("--kernel", rows[i].pattern, &p, &err) < 0)
+            fail_msg("%s", err.text);
+        if (rp_kernel_pattern_finds_code(&p, "matmul", "matmul.kd", rows[i].code) != rows[i].finds)
+            fail_msg("%s and %08x", rows[i].pattern, rows[i].code);
+        rp_kernel_pattern_free(&p);
+    }
+}
+
 static int run_names(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(llvm_knows_them),
+        cmocka_unit_test(patterns_find_code),
         cmocka_unit_test(without_it_names_stay),
         cmocka_unit_test(a_broken_one_does_no_harm),
         cmocka_unit_test(patterns_find_names_and_descriptors),

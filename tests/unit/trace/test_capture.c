@@ -70,8 +70,9 @@ static char *same_name(const char *symbol, void *data)
     return strdup(symbol);
 }
 
-static bool wants_all(const char *symbol, const char *name, void *data)
+static bool wants_all(const char *symbol, const char *name, uint32_t code, void *data)
 {
+    (void)code;
     (void)symbol;
     (void)data;
     return strcmp(name, "unwanted") != 0;

@@ -318,7 +318,7 @@ static void one_that_is_stopped(void **state)
     assert_int_equal(link.fd, -1);
     assert_true(
         rp_snapshot_link_open(&link, path, true, 0)); /* the socket still has room for that */
-    assert_false(rp_snapshot_ask(&link, "kernel"));
+    assert_false(rp_snapshot_ask(&link, "kernel", 0));
     assert_int_equal(link.fd, -1);
     assert_true(now_s() - from < 60);
     end();
@@ -335,7 +335,7 @@ static void one_that_takes_its_time(void **state)
     symbol[MUCH] = '\0';
     start(sleep_and_read);
     assert_true(rp_snapshot_link_open(&link, path, true, 0));
-    assert_true(rp_snapshot_ask(&link, symbol));
+    assert_true(rp_snapshot_ask(&link, symbol, 0));
     assert_true(link.fd >= 0);
     rp_snapshot_link_close(&link);
     end();
