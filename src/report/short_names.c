@@ -38,6 +38,7 @@ struct name {
     struct span text, parameters, behind;
     struct component path[MOST_COMPONENTS];
     size_t components;      /**< 0: no name of this form, which stays whole */
+    bool local;             /**< a lambda, or another type of a function's own */
     struct rp_buf *shown;   /**< by component: arguments that differ in the group */
     uint32_t number, group; /**< of the text; of names with the same words */
     enum level level;
@@ -154,6 +155,19 @@ static size_t read_component(struct span text, size_t at, struct component *ret)
     return end;
 }
 
+/** Says whether nothing but const, pointers and references follow. */
+static bool is_qualification(struct span text, size_t at)
+{
+    while (at < text.length)
+        if (begins(text, at, " const"))
+            at += strlen(" const");
+        else if (strchr("*&", text.at[at]))
+            at++;
+        else
+            return false;
+    return true;
+}
+
 /** Reads what stands behind the path: parameters, and what tells kernels of one name apart. */
 static bool read_rest(struct name *name, size_t at)
 {
@@ -167,28 +181,46 @@ static bool read_rest(struct name *name, size_t at)
             return false;
         name->parameters = (struct span){text->at + at, end - at};
         at = end;
+        if (begins(*text, at, " const"))
+            at += strlen(" const");
     }
-    if (begins(*text, at, " const"))
-        at += strlen(" const");
     if (begins(*text, at, clone) && behind_bracket(*text, at + 1))
         at = behind_bracket(*text, at + 1);
     name->behind = (struct span){text->at + at, text->length - at};
-    return at == text->length || begins(*text, at, " [");
+    return at == text->length || begins(*text, at, " [") || is_qualification(*text, at);
 }
 
-/** Skips the parameters of a function in which a lambda or a local type stands: "f(int) const::".
- */
-static size_t behind_outer_parameters(struct span text, size_t at)
+/** Returns the place behind the parameters at @p at of a function that something is within; else @p
+ * at. */
+static size_t behind_scope(struct span text, size_t at)
 {
     size_t end = at < text.length && text.at[at] == '(' ? behind_bracket(text, at) : 0;
 
-    if (end && begins(text, end, " const::"))
+    if (end && begins(text, end, " const"))
         end += strlen(" const");
     return end && begins(text, end, "::") ? end : at;
 }
 
-/** Reads a name, in a type without a return type and parameters. Where a space follows a component,
- * what was read is a return type, and the name begins anew. */
+static bool is_lambda(const struct component *c)
+{
+    return begins(c->word, 0, "{") || begins(c->word, 0, "'");
+}
+
+/** Says whether what was read up to @p at may be followed by @p at's text in such a name. */
+static bool name_ends(const struct name *name, size_t at, bool type)
+{
+    const struct span text = name->text;
+
+    if (at == text.length)
+        return true;
+    if (type)
+        return is_qualification(text, at) || (name->local && text.at[at] == '(');
+    return text.at[at] == '(' || begins(text, at, " [");
+}
+
+/** Reads a name; in a type, one with a return type and parameters only where they are those of the
+ * function that a lambda is in. Where a space follows a component, what was read is a return type,
+ * and the name begins anew. */
 static void read_name(struct name *name, bool type)
 {
     struct span text = name->text;
@@ -196,28 +228,45 @@ static void read_name(struct name *name, bool type)
     size_t at = 0;
 
     while (at < text.length && name->components < MOST_COMPONENTS) {
-        at = read_component(text, at, &name->path[name->components]);
+        struct component *component = &name->path[name->components];
+        size_t scope;
+
+        at = read_component(text, at, component);
         if (!at)
             break;
         name->components++;
-        at = behind_outer_parameters(text, at);
+        scope = behind_scope(text, at);
+        name->local |= scope > at || is_lambda(component);
+        at = scope;
         if (begins(text, at, "::")) {
             at += 2;
-        } else if (type ? at == text.length
-                        : at == text.length || text.at[at] == '(' || begins(text, at, " [")) {
+        } else if (name_ends(name, at, type)) {
             /* Only functions with parameters have a return type: "a b" is other text. */
-            if (read_rest(name, at) && (!returns || name->parameters.length))
+            if (read_rest(name, at) &&
+                (!returns || (type ? name->local : name->parameters.length > 0)))
                 return;
             break;
-        } else if (!type && (text.at[at] == ' ' || strchr("*&", text.at[at]))) {
+        } else if (text.at[at] == ' ' || strchr("*&", text.at[at])) {
             at += strspn(text.at + at, " *&");
             name->components = 0;
+            name->local = false;
             returns = true;
         } else {
             break;
         }
     }
     name->components = 0;
+    name->local = false;
+}
+
+/** Says whether a template argument is a lambda or the like: then the function that it is in says
+ * what the kernel does, and the kernel's own name says only how it is called. */
+static bool is_local(struct span argument)
+{
+    struct name name = {.text = argument};
+
+    read_name(&name, true);
+    return name.local;
 }
 
 /** Splits template arguments at their commas.
@@ -279,6 +328,13 @@ static void show_all(struct name *const *group, size_t count, size_t component)
         put(&group[i]->shown[component], group[i]->path[component].arguments);
 }
 
+/** Shows what is shown of arguments also where the words alone would tell the names apart. */
+static void always_shown(struct name *const *group, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        group[i]->level = DIFFERENCES;
+}
+
 static int show_differences(struct name *const *group, size_t count, size_t component,
                             unsigned depth)
 {
@@ -288,6 +344,11 @@ static int show_differences(struct name *const *group, size_t count, size_t comp
     struct span *column;
     int rc = 0;
 
+    for (size_t a = 0; a < arguments && depth == 0; a++)
+        if (is_local(first[a])) {
+            differs[a] = true;
+            always_shown(group, count);
+        }
     for (size_t i = 1; i < count; i++) {
         if (split(group[i]->path[component].arguments, other) != arguments) {
             show_all(group, count, component);
@@ -367,7 +428,7 @@ static int compare_groups(struct names *names)
     for (size_t begin = 0; begin < names->count && rc == 0; begin = end) {
         for (end = begin + 1; end < names->count && order[end]->group == order[begin]->group;)
             end++;
-        for (size_t c = 0; c < order[begin]->components && rc == 0 && end - begin > 1; c++)
+        for (size_t c = 0; c < order[begin]->components && rc == 0; c++)
             rc = show_differences(order + begin, end - begin, c, names->depth);
     }
     free(order);
@@ -376,10 +437,13 @@ static int compare_groups(struct names *names)
 
 /* --- forms ---------------------------------------------------------------------------------- */
 
-/** Says whether this component means little without the one before: a lambda and its operator. */
+/** Says whether this component means little without the one before: a lambda and its operator, and
+ * a kernel that is called "kernel". */
 static bool leans(const struct component *c)
 {
-    return begins(c->word, 0, "{") || begins(c->word, 0, "'") || begins(c->word, 0, "operator");
+    static const struct span kernel = {"kernel", sizeof "kernel" - 1};
+
+    return is_lambda(c) || begins(c->word, 0, "operator") || same(c->word, kernel);
 }
 
 static bool is_namespace(const struct component *c)
@@ -482,6 +546,19 @@ static int tell_apart(struct names *names, struct rp_buf *forms)
     return rc;
 }
 
+/** A template argument may be a function, whose address is "&" and its name. */
+static void read_any(struct name *name, bool type)
+{
+    const struct span whole = name->text;
+    const bool function = type && begins(whole, 0, "&");
+
+    if (function)
+        name->text = (struct span){whole.at + 1, whole.length - 1};
+    read_name(name, type && !function);
+    if (!name->components)
+        name->text = whole;
+}
+
 static int read_all(struct names *names, const struct span *texts)
 {
     for (size_t i = 0; i < names->count; i++) {
@@ -489,7 +566,7 @@ static int read_all(struct names *names, const struct span *texts)
 
         name->text = texts[i];
         if (names->depth < MOST_DEPTH)
-            read_name(name, names->types);
+            read_any(name, names->types);
         name->shown = rp_alloc_zero(name->components, sizeof *name->shown);
         if (!name->shown)
             return -1;

@@ -113,6 +113,37 @@ static void compilers_words_are_read(void **state)
         "run<impl<copy::{lambda()#3}::operator()::{lambda()#1}>::{lambda(int)#1}>");
 }
 
+/** Libraries launch lambdas from kernels that are named after nothing: rocPRIM's, as clang writes
+ * them. */
+static void lambdas_as_arguments_name_their_functions(void **state)
+{
+    (void)state;
+    CHECK(
+        "void p::trampoline<p::config<int>, (p::arch)942, hipError_t p::detail::reduce_impl<true, "
+        "int*>(void*, unsigned long&, int*)::'lambda'(auto), p::selector>(int*)",
+        "trampoline<reduce_impl::'lambda'>");
+    CHECK(
+        LIST(
+            "void p::trampoline<p::a, auto hipError_t p::scan_impl<(p::mode)0, "
+            "int>(int)::'lambda'(auto, "
+            "auto)::operator()<p::c<bool, false>>(auto, auto) const::'lambda'(auto)>(int*)",
+            "void p::trampoline<p::b, hipError_t p::sort_impl<float*>(int)::'lambda1'(auto)>(int*)",
+            "void p::trampoline<p::b, hipError_t p::sort_impl<int*>(int)::'lambda1'(auto)>(int*)"),
+        "trampoline<a, scan_impl::'lambda'::operator()::'lambda'>",
+        "trampoline<b, sort_impl<float*>::'lambda1'>", "trampoline<b, sort_impl<int*>::'lambda1'>");
+    CHECK("void forall<256, main::{lambda(int)#1}>(int, main::{lambda(int)#1})",
+          "forall<main::{lambda(int)#1}>");
+    CHECK(LIST("void copy<&void g::one<float>(char*)>(int)",
+               "void copy<&void g::one<half>(char*)>(int)",
+               "void copy<&(void g::one<half>(char*))>(int)"),
+          "copy<one<float>>", "copy<one<half>>", "copy<&(void g::one<half>(char*))>");
+    CHECK("void t::parallel_for::kernel<256u, t::fill<int>>(t::fill<int>)", "parallel_for::kernel");
+    CHECK(LIST("void run<unsigned int, float const*, int (*)(int)>()", "void run<int, int, int>()"),
+          "run<unsigned int, float const*, int (*)(int)>", "run<int, int, int>");
+    CHECK(LIST("void run<ns::tile const*>()", "void run<ns::none*>()"), "run<tile const*>",
+          "run<none*>");
+}
+
 /** Text of other origin is never cut, and nothing is read behind its end. */
 static void other_text_stays(void **state)
 {
@@ -170,6 +201,7 @@ int main(void)
         cmocka_unit_test(namespaces_and_parameters_stay_where_they_must),
         cmocka_unit_test(long_words_are_cut),
         cmocka_unit_test(compilers_words_are_read),
+        cmocka_unit_test(lambdas_as_arguments_name_their_functions),
         cmocka_unit_test(other_text_stays),
         cmocka_unit_test(long_names_are_read),
     };
