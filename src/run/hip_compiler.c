@@ -197,6 +197,10 @@ static void add_private(struct args *args, const struct rp_environment *env, cha
     add(args, rp_format("--rocm-path=%s/usr", root));
     add(args, rp_format("--rocm-device-lib-path=%s/lib/clang/%s/amdgcn/bitcode", llvm, version));
     add(args, rp_format("--sysroot=%s", root));
+    /* Clang would find GCC's headers by a link, $ROOT/lib, from where ".." leads elsewhere for a
+     * build tool that takes paths of a depfile by their letters, as ninja does: it would compile
+     * everything again. */
+    add(args, rp_format("--gcc-toolchain=%s/usr", root));
     /* A step that does not link would fail with -Werror because of an unused option. */
     add(args, rp_strdup("--start-no-unused-arguments"));
     add(args, rp_format("--ld-path=%s/bin/ld.lld", llvm));

@@ -324,7 +324,7 @@ static bool linker_word(const char *word)
 static bool foreign_tool(const struct rp_environment *env, const char *word)
 {
     static const char *const options_of_tools[] = {
-        "--rocm-path=", "--rocm-device-lib-path=", "--sysroot=", "--ld-path="};
+        "--rocm-path=", "--rocm-device-lib-path=", "--sysroot=", "--gcc-toolchain=", "--ld-path="};
 
     for (size_t i = 0; i < sizeof options_of_tools / sizeof options_of_tools[0]; i++)
         if (starts(word, options_of_tools[i]))
