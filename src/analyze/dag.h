@@ -341,6 +341,9 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
 double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_grade grade);
 void rp_dag_result_free(struct rp_dag_result *result);
 
+/** Says whether a kernel of this name is communication: it waits for those of other ranks. */
+bool rp_dag_is_collective(const char *symbol);
+
 /* This section finds where each kernel and copy of an execution graph ran: lanes of a timeline. */
 
 /** This is one stream in one queue of one GPU of one process. */

@@ -645,8 +645,14 @@ void rp_dag_symbols_free(struct rp_dag_symbols *s)
 
 bool rp_dag_is_collective(const char *symbol)
 {
-    return strncmp(symbol, "ncclDevKernel", 13) == 0 || strncmp(symbol, "ncclKernel", 10) == 0 ||
-           strncmp(symbol, "rcclKernel", 10) == 0;
+    /* RCCL's and NCCL's, of now and before, and those of algorithms that RCCL reads from files. */
+    static const char *const begins[] = {"ncclDevKernel", "ncclKernel", "rcclKernel",
+                                         "mscclKernel"};
+
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(symbol, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
 }
 
 void rp_dag_sort(void *rows, size_t count, size_t bytes, int (*order)(const void *, const void *))

@@ -568,9 +568,6 @@ struct rp_dag {
 int rp_dag_build(struct rp_dag_trace *trace, struct rp_dag *ret, struct rp_err *err);
 void rp_dag_free(struct rp_dag *dag);
 
-/** Says whether a kernel of this name waits for those of other ranks. */
-bool rp_dag_is_collective(const char *symbol);
-
 int rp_dag_learn_delays(struct rp_dag *dag, struct rp_dag_trace *trace, struct rp_err *err);
 
 /** Returns the weight of an edge of a class by the learned delays, or 0 for classes without a

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/compare.h"
+#include "analyze/dag.h"
 #include "analyze/profile.h"
 #include "arch/arch.h"
 #include "base/alloc.h"
@@ -770,6 +771,8 @@ static void set_stop(const struct rp_kernel_facts *kernel, const struct rp_rank_
         why = "it belongs to the HIP runtime";
     else if (!kernel->symbol || !*kernel->symbol)
         why = "the trace does not name its symbol";
+    else if (kernel->name && rp_dag_is_collective(kernel->name) && !is_named)
+        why = "it is communication (RCCL), which waits for other GPUs" ALL_THE_SAME;
     else if (others_named && !is_named)
         why = "--kernel does not name it";
     else if (is_named)

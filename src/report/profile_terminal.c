@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/dag.h"
 #include "analyze/profile.h"
 #include "analyze/roofline.h"
 #include "base/buf.h"
@@ -411,6 +412,8 @@ static void put_row(const struct rp_page *page, const struct rp_profile *p,
     rp_buf_puts(&what, name);
     if (k->runtime_internal)
         rp_buf_puts(&what, " (HIP runtime)");
+    else if (rp_dag_is_collective(k->name))
+        rp_buf_puts(&what, " (communication)");
     if (p->agent_count > 1)
         rp_buf_printf(&what, ", GPU %" PRId64, gpu_number(p, k->agent));
     page->out->failed |= bar.failed || what.failed;

@@ -244,6 +244,25 @@ static void by_weight_times_headroom(void **state)
     rp_ranked_kernels_free(&rank);
 }
 
+static void communication_is_tried_when_it_is_named(void **state)
+{
+    struct rp_kernel_facts kernels[] = {K("a", KNOWN(0.3), KNOWN(0.9)),
+                                        K("ncclDevKernel_Generic_2(int)", KNOWN(0.7), KNOWN(0.9))};
+    struct rp_ranked_kernels rank = ranked(kernels, 2, NULL);
+
+    (void)state;
+    assert_int_equal(rank.tried, 1);
+    assert_int_equal(rank.entries[0].kernel, 0);
+    assert_string_equal(rank.entries[1].stop,
+                        "it is communication (RCCL), which waits for other GPUs: "
+                        "use --kernel NAME to try it all the same");
+    rp_ranked_kernels_free(&rank);
+    rank = ranked(kernels, 2, (const bool[]){false, true});
+    assert_int_equal(rank.tried, 1);
+    assert_int_equal(rank.entries[0].kernel, 1);
+    rp_ranked_kernels_free(&rank);
+}
+
 static void unknown_headroom_counts_as_all(void **state)
 {
     struct rp_kernel_facts kernels[] = {K("a", KNOWN(0.5), KNOWN(0.9)), K("b", KNOWN(0.5), {0})};
@@ -336,6 +355,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_unknown),
         cmocka_unit_test(damaged_files_are_refused_by_name),
         cmocka_unit_test(by_weight_times_headroom),
+        cmocka_unit_test(communication_is_tried_when_it_is_named),
         cmocka_unit_test(unknown_headroom_counts_as_all),
         cmocka_unit_test(the_bound_of_the_graph_goes_first),
         cmocka_unit_test(without_a_graph_the_time_of_all_kernels_counts),

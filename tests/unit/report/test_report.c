@@ -376,6 +376,29 @@ static void term_numbers_gpus_as_the_trace(void **state)
     }
 }
 
+static void term_marks_communication(void **state)
+{
+    struct rp_kernel_summary rows[] = {
+        {.name = "ncclDevKernel_Generic_2(ncclDevKernelArgsStorage<4096ul>)",
+         .calls = 1,
+         .total_ns = 2},
+        {.name = "mscclKernel_Sum_float_LL_false(ncclDevComm*)", .calls = 1, .total_ns = 1}};
+    struct rp_profile p = *sample("one")->profile;
+    struct rp_profile_report r = *sample("one");
+    struct rp_buf buf = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    p.kernels = rows;
+    p.kernel_count = 2;
+    r.profile = &p;
+    r.kernel_ms = NULL;
+    assert_int_equal(rp_report_profile_term(&r, (struct rp_term_style){0}, &buf, &err), 0);
+    assert_contains(rp_buf_text(&buf), "ncclDevKernel_Generic_2 (communication)\n");
+    assert_contains(rp_buf_text(&buf), "mscclKernel_Sum_float_LL_false (communication)\n");
+    rp_buf_free(&buf);
+}
+
 static void term_tells_the_device_first(void **state)
 {
     char *text = term_text("one", (struct rp_term_style){0});
@@ -615,6 +638,7 @@ int main(void)
         cmocka_unit_test(term_tells_what_ran_how_long_and_how_well),
         cmocka_unit_test(term_warns),
         cmocka_unit_test(term_fits_its_width),
+        cmocka_unit_test(term_marks_communication),
         cmocka_unit_test(term_is_a_line_for_each_kernel),
         cmocka_unit_test(term_has_one_unit_for_a_column),
         cmocka_unit_test(term_colours_only_if_told),
