@@ -358,6 +358,20 @@ def first_setup():
     check("a server's words are escaped", ran.returncode == 4 and rb"404: \x1b]0;evil\x07" in ran.stderr and b"\x1b" not in ran.stderr, ran)
 
 
+def single_packages():
+    """./setup --fetch: apt takes none that Debian has not signed, and it needs a folder and a name."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../setup")
+    ran = subprocess.run([script, "--fetch", new("fetched")], stderr=subprocess.PIPE, text=True)
+    check("--fetch without packages", ran.returncode == 2 and "--fetch needs a folder and packages" in ran.stderr, ran)
+    if not shutil.which("apt-get") or not os.path.exists("/usr/share/keyrings/debian-archive-keyring.gpg"):
+        return
+    publish(key)
+    ran = subprocess.run([script, "--fetch", new("fetched"), "hipcc"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                         timeout=120, env=dict(os.environ, ROCM_PERF_DEBIAN_MIRROR=mirror.url, ROCM_PERF_CACHE=new("fetch-cache")))
+    check("--fetch from who has not Debian's key", ran.returncode == 4 and "is not signed" in ran.stderr and
+          not os.listdir(new("fetched")), ran)
+
+
 def killed():
     prefix = new("killed")
     for how, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
@@ -428,7 +442,7 @@ def as_root_only():
 
 
 try:
-    for part in (makes, refuses, lacks, fetchers, first_setup, killed, as_root_only):
+    for part in (makes, refuses, lacks, fetchers, first_setup, single_packages, killed, as_root_only):
         began = time.time()
         part()
         print(f"{part.__name__}: {time.time() - began:.1f} s")
