@@ -1,0 +1,113 @@
+"""What the prepare programs have in common: Debian's packages, unpacked and not installed, and compiling against them."""
+import fnmatch
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+
+SETUP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../setup")
+
+
+def fail(text):
+    print(f"prepare: {text}", file=sys.stderr)
+    sys.exit(4)
+
+
+def arguments(usage):
+    """The folder to fill."""
+    if len(sys.argv) != 2:
+        sys.exit(usage)
+    for name in ("ROCM_PERF_ROCM", "ROCM_PERF", "ROCM_PERF_LIBRARIES"):
+        if name not in os.environ:
+            fail(f"{name} is not set")
+    return os.path.realpath(sys.argv[1])
+
+
+def fetch(folder, names):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    if subprocess.run([SETUP, "--fetch", folder, *names], stdout=sys.stderr).returncode:
+        fail("Debian's packages cannot be fetched: " + " ".join(names))
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".deb")]
+
+
+def unpack_one(deb, folder, only):
+    tar = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE)
+    with tarfile.open(fileobj=tar.stdout, mode="r|") as archive:
+        for member in archive:
+            if any(fnmatch.fnmatch(member.name.removeprefix("./"), pattern) for pattern in only):
+                archive.extract(member, folder)
+    if tar.wait():
+        fail(f"{deb} cannot be unpacked")
+
+
+def unpack(folder, names, only=("*",)):
+    """Once, into folder, what of the packages has a path like one of only. Returns their versions by name."""
+    wanted = hashlib.sha256(repr((names, only)).encode()).hexdigest()
+    try:
+        with open(f"{folder}/.packages") as file:
+            first, *lines = file.read().splitlines()
+        if first == wanted:
+            return dict(line.split() for line in lines)
+    except (OSError, ValueError):
+        pass
+    shutil.rmtree(folder, ignore_errors=True)
+    scratch = folder.rstrip("/") + ".debs"
+    versions = {}
+    for deb in fetch(scratch, names):
+        name, version = os.path.basename(deb).split("_")[:2]
+        versions[name] = version.replace("%3a", ":")
+        unpack_one(deb, folder, only)
+    shutil.rmtree(scratch)
+    forget_rpaths(folder)
+    with open(f"{folder}/.packages", "w") as file:
+        file.write("\n".join([wanted, *(f"{name} {version}" for name, version in versions.items())]))
+    return versions
+
+
+def forget_rpaths(folder):
+    """A library that has its own list of folders would not look into those of the program."""
+    patch = os.path.join(os.environ["ROCM_PERF_ROCM"], "usr/bin/patchelf")
+    for path in glob.glob(f"{folder}/usr/lib/x86_64-linux-gnu/*.so*"):
+        if not os.path.islink(path) and subprocess.run([patch, "--remove-rpath", path]).returncode:
+            fail(f"{path} cannot be patched")
+
+
+def upstream(version):
+    """Debian's version of a package without what Debian added: 7.2.4+dfsg-1~exp1 is 7.2.4."""
+    return version.split(":")[-1].split("-")[0].split("+")[0]
+
+
+def made_of(source, options):
+    """What says that a program need not be compiled again."""
+    digest = hashlib.sha256(repr(options).encode())
+    for path in (source, os.path.join(os.environ["ROCM_PERF_ROCM"], ".rocm-perf-prefix")):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def compile_program(source, program, *options):
+    """Once, by rocm-perf hipcc."""
+    stamp, wanted = program + ".made-of", made_of(source, options)
+    if os.path.exists(program) and os.path.exists(stamp):
+        with open(stamp) as file:
+            if file.read() == wanted:
+                return
+    print(f"prepare: compiling {os.path.basename(source)}", file=sys.stderr, flush=True)
+    command = ["nice", "-n", "10", os.environ["ROCM_PERF"], "hipcc", "-O3", "-std=c++17", "-w", *options, source]
+    if subprocess.run([*command, "-o", program], stdout=sys.stderr).returncode:
+        fail(f"{source} does not compile")
+    with open(stamp, "w") as file:
+        file.write(wanted)
+
+
+def libraries(*names, folder=None):
+    """Options that link with libraries in a folder, and with those of ./setup --libraries."""
+    others = os.path.join(os.environ["ROCM_PERF_LIBRARIES"], "usr/lib/x86_64-linux-gnu")
+    folders = [*([folder] if folder else []), others, f"{others}/openblas-pthread"]
+    return [*(f"-L{f}" for f in folders), "-Wl,-rpath," + ":".join(folders), "-Wl,--allow-shlib-undefined",
+            *(f"-l:{name}" for name in names)]
