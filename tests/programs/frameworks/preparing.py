@@ -105,9 +105,14 @@ def compile_program(source, program, *options):
         file.write(wanted)
 
 
+def library_folders():
+    """Where the libraries of ./setup --libraries are."""
+    folder = os.path.join(os.environ["ROCM_PERF_LIBRARIES"], "usr/lib/x86_64-linux-gnu")
+    return [folder, f"{folder}/openblas-pthread"]
+
+
 def libraries(*names, folder=None):
     """Options that link with libraries in a folder, and with those of ./setup --libraries."""
-    others = os.path.join(os.environ["ROCM_PERF_LIBRARIES"], "usr/lib/x86_64-linux-gnu")
-    folders = [*([folder] if folder else []), others, f"{others}/openblas-pthread"]
+    folders = [*([folder] if folder else []), *library_folders()]
     return [*(f"-L{f}" for f in folders), "-Wl,-rpath," + ":".join(folders), "-Wl,--allow-shlib-undefined",
             *(f"-l:{name}" for name in names)]
