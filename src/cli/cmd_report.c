@@ -19,7 +19,7 @@
 #include "library/library.h"
 #include "trace/gzip.h"
 
-enum { MOST_DOCUMENTS = 7, MOST_PROFILE_BYTES = 256 << 20 };
+enum { MOST_DOCUMENTS = 8, MOST_PROFILE_BYTES = 256 << 20 };
 
 struct options {
     const char *file, *title;
@@ -80,6 +80,7 @@ struct documents {
     struct rp_buf texts[MOST_DOCUMENTS];
     const char *names[MOST_DOCUMENTS];
     size_t count;
+    size_t told; /**< those that are about something of their own */
 };
 
 static void free_documents(struct documents *d)
@@ -148,7 +149,10 @@ static int add_parts(const struct rp_inputs *in, const struct rp_report_parts *p
         rc = rp_report_thread_trace_json(&in->waves, add(d, "thread_trace"), err);
     if (rc == 0)
         rc = rp_report_analysis_json(parts->bottlenecks, 0, add(d, "analysis"), err);
-    return rc == 0 ? add_sources(in, d, err) : rc;
+    if (rc == 0)
+        rc = add_sources(in, d, err);
+    d->told = d->count;
+    return rc == 0 ? rp_report_names_json(parts->bottlenecks, add(d, "names"), err) : rc;
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
@@ -202,7 +206,7 @@ static int write_form(const struct options *options, struct rp_report_parts *par
         return rc;
     rp_escape(summary, options->file);
     rp_buf_printf(summary, ": %s", d->count ? "" : options->form->name);
-    for (size_t i = 0; i < d->count; i++)
+    for (size_t i = 0; i < d->told; i++)
         rp_buf_puts(summary, i ? ", " : ""), rp_escape(summary, d->names[i]);
     rp_buf_puts(summary, "\n");
     return 0;

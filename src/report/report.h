@@ -310,6 +310,9 @@ int rp_short_names_make(const char *const *names, size_t count, struct rp_short_
                         struct rp_err *err);
 void rp_short_names_free(struct rp_short_names *names);
 
+/** Writes the short forms of all kernels for the page, which does not make them itself. */
+int rp_report_names_json(const struct rp_bottlenecks *of, struct rp_buf *buf, struct rp_err *err);
+
 /* The JSON of a report: members of the document are lines, the rest is as each writer says. */
 
 /** Opens the document, an object. */

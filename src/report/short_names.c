@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/bottleneck.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/map.h"
 #include "report/report.h"
 
@@ -640,4 +642,32 @@ void rp_short_names_free(struct rp_short_names *names)
         free(names->at[i]);
     free(names->at);
     *names = (struct rp_short_names){0};
+}
+
+/* --- the page ------------------------------------------------------------------------------- */
+
+static void add_texts(struct rp_json_writer *json, const char *key, const char *const *texts,
+                      size_t count)
+{
+    rp_json_add_array(json, key);
+    for (size_t i = 0; i < count; i++) {
+        rp_json_break(json, 4);
+        rp_json_add_text(json, NULL, texts[i]);
+    }
+    rp_json_end(json);
+}
+
+int rp_report_names_json(const struct rp_bottlenecks *of, struct rp_buf *buf, struct rp_err *err)
+{
+    rp_autofree const char **names = rp_alloc_zero(of->kernel_count, sizeof *names);
+    rp_cleanup(rp_short_names_free) struct rp_short_names forms = {0};
+    struct rp_json_writer json = rp_report_json(buf);
+
+    for (size_t i = 0; i < of->kernel_count && names; i++)
+        names[i] = of->kernels[i].name;
+    if (!names || rp_short_names_make(names, of->kernel_count, &forms, err) < 0)
+        return rp_out_of_memory(err);
+    add_texts(&json, "names", names, of->kernel_count);
+    add_texts(&json, "short", (const char *const *)forms.at, of->kernel_count);
+    return rp_report_json_end(&json, err);
 }

@@ -210,6 +210,27 @@ def software_is_said(b, scratch):
     check("the name is not shown as it is:", shown.startswith(HOSTILE), shown)
 
 
+def instances_are_told_apart(b, scratch):
+    """Of two instances of a template each place that has no room for the whole name shows what differs."""
+    made = os.path.join(scratch, "instances.db")
+    with open(os.path.join(ROCPD, "streams-hip_results.db"), "rb") as source, open(made, "wb") as out:
+        out.write(source.read())
+    db = sqlite3.connect(made)
+    symbols = next(n for (n,) in db.execute("select name from sqlite_master where name like 'rocpd_info_kernel_symbol%' and type = 'table'"))
+    db.execute(f"update {symbols} set display_name = 'void ggml::mul<(ggml_type)8, ' || id || ', false>(int, float const*)'")
+    db.commit()
+    db.close()
+    page = os.path.join(scratch, "instances.html")
+    kernels = {k["name"] for k in report(page, made)["analysis"]["kernels"]}
+    loads(b, page)
+    legend = b.run("[...document.querySelectorAll('#timeline .legend li')].map(n => [n.textContent, n.querySelector('[title]')?.title])")
+    shown = {short for short, whole in legend if whole in kernels}
+    check("one name for several kernels:", len(kernels) > 1 and len(shown) == len(kernels), legend)
+    check("the legend is not short:", all(short.startswith("mul<") and len(short) < 12 for short in shown), legend)
+    links = b.run("[...document.querySelectorAll('#finding li a')].map(n => n.textContent)")
+    check("a finding does not say of which:", links and all(link.startswith("mul<") for link in links), links)
+
+
 def threads_alone(b, scratch):
     """Thread traces of the software device say so, too, with nothing beside them."""
     made = os.path.join(scratch, "threads")
@@ -277,6 +298,7 @@ def main():
         report(operators, os.path.join(SOURCE, "tests", "data", "kineto", "step.pt.trace.json"))
         odd_pages.run(b, os.path.join(scratch, "streams.html"), page, operators, SOURCE, scratch, check, loads)
         software_is_said(b, scratch)
+        instances_are_told_apart(b, scratch)
         threads_alone(b, scratch)
         counters_alone(b, scratch)
         kernel_parts.run(b, os.path.join(scratch, "threads.html"), os.path.join(scratch, "counters.html"), scratch, HOSTILE, check, loads)

@@ -292,7 +292,7 @@ function whatIfSection(docs, app) {
   const node = section('what-if', 'What if a kernel were faster', el('p', { className: 'dim' }, 'The end-to-end time if all launches of one kernel took less time, everything else as it was.' + (unsure ? ' Where the trace lacks something the time lies within bounds, which are shaded for the selected kernel.' : '')));
   if (hasPlots) {
     const made = whatIfChart(dag, groups, app);
-    node.append(made.holder, el('ul', { className: 'legend' }, ...groups.map((g) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(g.symbol) } }, swatch(app.ink(g.symbol)), named(g.symbol), ` (${app.ink(g.symbol).shape})`)))));
+    node.append(made.holder, el('ul', { className: 'legend' }, ...groups.map((g) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(g.symbol) } }, swatch(app.ink(g.symbol)), shortly(g.symbol), ` (${app.ink(g.symbol).shape})`)))));
     made.draw();
   } else node.append(absent());
   node.append(tabled('What-ifs as a table', table('End-to-end time', [

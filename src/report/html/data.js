@@ -7,7 +7,8 @@ function read(name) {
 
 function readAll() {
   const docs = {};
-  for (const name of ['profile', 'dag', 'timeline', 'roofline', 'thread_trace', 'analysis', 'sources', 'compare', 'refused']) docs[name] = read(name);
+  for (const name of ['profile', 'dag', 'timeline', 'roofline', 'thread_trace', 'analysis', 'sources', 'names', 'compare', 'refused']) docs[name] = read(name);
+  if (docs.names) docs.names.names.forEach((name, i) => SHORT_NAMES.set(name, docs.names.short[i]));
   return docs;
 }
 

@@ -12,8 +12,11 @@ function brief(name, most = MOST_LETTERS) {
 }
 const named = (name, most) => el('span', { title: brief(name, most) === plain(name) ? null : name }, brief(name, most));
 
-// Of a kernel's name what a narrow place has room for: no return type, namespaces, arguments of the function or of its templates.
+// Of a kernel's name what a narrow place has room for: as the terminal shortens it, so that no two kernels have the same; else
+// no return type, namespaces, arguments of the function or of its templates.
+const SHORT_NAMES = new Map();
 function shortName(name) {
+  if (SHORT_NAMES.has(name)) return SHORT_NAMES.get(name);
   let text = plain(name).replace(/^void /, ''), depth = 0, short = '';
   if (/^(MEMORY_COPY|MEMORY_SET)_?/.test(text)) return text.replace(/^MEMORY_/, '').replaceAll('_', ' ').toLowerCase();
   text = text.replaceAll('(anonymous namespace)::', '').replaceAll('operator()', 'operator');
@@ -26,6 +29,8 @@ function shortName(name) {
   const word = short.trim().split('::').pop().split(' ').pop() || text;
   return word.length > 80 ? word.slice(0, Math.max(word.lastIndexOf('_', 64), 24)) + '…' : word; // generated, with all its parameters
 }
+// A kernel in a list whose place is beside a picture.
+const shortly = (name) => el('span', { title: shortName(name) === plain(name) ? null : name }, brief(shortName(name)));
 
 function el(tag, props, ...children) {
   const node = document.createElement(tag);

@@ -224,6 +224,6 @@ function legend(model, app) {
   const names = [...new Set(app.kernels.map((k) => k.name).filter((name) => model.doc.names.includes(name)))].slice(0, 14);
   const copies = model.doc.names.filter((name) => !app.byName.has(name));
   return el('ul', { className: 'legend', 'aria-label': 'Colours' },
-    ...names.map((name) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(name) } }, swatch(app.ink(name)), named(name)))),
+    ...names.map((name) => el('li', {}, el('button', { type: 'button', on: { click: () => app.pick(name) } }, swatch(app.ink(name)), shortly(name)))),
     ...copies.map((name) => el('li', {}, swatch(app.ink(name)), named(name))));
 }
