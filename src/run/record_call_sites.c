@@ -30,6 +30,9 @@ struct frame {
 /** This is what a record of a place becomes. */
 struct site {
     char *line_info, *call_stack; /**< JSON; NULL: not known */
+    struct {
+        RP_VEC(const struct rp_rec_python_frame *);
+    } python; /**< the innermost first */
 };
 
 struct rp_call_sites {
@@ -59,6 +62,7 @@ void rp_call_sites_free(struct rp_call_sites *sites)
     for (uint32_t i = 0; sites->sites && i < sites->ids.count; i++) {
         free(sites->sites[i].line_info);
         free(sites->sites[i].call_stack);
+        rp_vec_free(&sites->sites[i].python);
     }
     rp_idmap_free(&sites->ids);
     free(sites->sites);
@@ -156,11 +160,53 @@ static bool is_of_system(const char *file)
     return false;
 }
 
+/* A Python with debug information has lines of its own source, which is nobody's here. */
+static bool is_interpreter(const struct rp_call_sites *sites, uint32_t module_id)
+{
+    const char *path = rp_record_file_string(sites->file, module_id), *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+
+    return strncmp(name, "python", strlen("python")) == 0 ||
+           strncmp(name, "libpython", strlen("libpython")) == 0 || strstr(path, "/lib-dynload/");
+}
+
+/* Packages that are installed, and Python's own modules, are not the user's source. */
+static bool is_of_packages(const char *file)
+{
+    static const char *const within[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (strstr(file, within[i]))
+            return true;
+    return file[0] == '<';
+}
+
+static struct rp_source_place python_place(const struct rp_call_sites *sites,
+                                           const struct rp_rec_python_frame *frame)
+{
+    return (struct rp_source_place){
+        .function = (char *)(uintptr_t)rp_record_file_string(sites->file, frame->function_id),
+        .file = (char *)(uintptr_t)rp_record_file_string(sites->file, frame->file_id),
+        .line = frame->line};
+}
+
+/* Returns whether there is a place in Python that somebody can edit, the innermost. */
+static bool own_python_place(const struct rp_call_sites *sites, const struct site *site,
+                             struct rp_source_place *ret)
+{
+    for (size_t i = 0; i < site->python.count; i++) {
+        *ret = python_place(sites, site->python.items[i]);
+        if (!is_of_packages(ret->file) && !is_of_system(ret->file))
+            return true;
+    }
+    return false;
+}
+
 /* Returns the innermost place that somebody can edit, or NULL. */
 static const struct rp_source_place *own_place(struct rp_call_sites *sites,
                                                const struct rp_rec_call_site *site)
 {
-    for (uint32_t i = 0; i < site->count; i++) {
+    for (uint32_t i = 0; i < site->count && !is_interpreter(sites, site->module_id[i]); i++) {
         const struct rp_source_places *places = &frame_of(sites, site, i)->places;
 
         for (size_t k = 0; k < places->count; k++)
@@ -201,14 +247,20 @@ static void append_place(json_t *frames, const struct rp_source_place *place)
  * some. */
 static json_t *frames_with_lines(struct rp_call_sites *sites, const struct rp_rec_call_site *site)
 {
+    const struct site *to = &sites->sites[rp_idmap_find(&sites->ids, site->id)];
     json_t *frames = json_array();
 
-    for (uint32_t i = 0; i < site->count; i++) {
+    for (uint32_t i = 0; i < site->count && !is_interpreter(sites, site->module_id[i]); i++) {
         const struct rp_source_places *places = &frame_of(sites, site, i)->places;
 
         for (size_t k = 0; k < places->count; k++)
             if (places->at[k].line)
                 append_place(frames, &places->at[k]);
+    }
+    for (size_t i = 0; i < to->python.count; i++) {
+        const struct rp_source_place place = python_place(sites, to->python.items[i]);
+
+        append_place(frames, &place);
     }
     return frames;
 }
@@ -246,6 +298,7 @@ static void write_site(struct rp_call_sites *sites, const struct rp_rec_call_sit
 {
     const struct rp_source_place *place = own_place(sites, site);
     struct site *to = &sites->sites[rp_idmap_find(&sites->ids, site->id)];
+    struct rp_source_place python;
     json_t *frames = frames_with_lines(sites, site), *line = json_object();
 
     if (json_array_size(frames) == 0) {
@@ -253,6 +306,8 @@ static void write_site(struct rp_call_sites *sites, const struct rp_rec_call_sit
         frames = frames_of_files(sites, site);
     }
     to->call_stack = to_text(json_pack("{s:o}", "frames", frames));
+    if (!place && own_python_place(sites, to, &python))
+        place = &python;
     if (place)
         set_place(line, place);
     to->line_info = to_text(line);
@@ -260,6 +315,23 @@ static void write_site(struct rp_call_sites *sites, const struct rp_rec_call_sit
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */
+
+/* The record of the place may have been lost. */
+static void collect_python(struct rp_call_sites *sites)
+{
+    size_t count;
+    const struct rp_record *records = rp_record_file_records(sites->file, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_rec_python_frame *frame = &records[i].u.python_frame;
+        uint32_t at = records[i].kind == RP_REC_PYTHON_FRAME
+                          ? rp_idmap_find(&sites->ids, frame->call_site_id)
+                          : RP_NO_NUMBER;
+
+        if (at != RP_NO_NUMBER)
+            rp_vec_push(&sites->sites[at].python, frame);
+    }
+}
 
 struct rp_call_sites *rp_call_sites_read(const struct rp_record_file *file, const char *symbolizer,
                                          const char *scratch)
@@ -271,6 +343,7 @@ struct rp_call_sites *rp_call_sites_read(const struct rp_record_file *file, cons
     sites->file = file;
     collect_frames(sites);
     sites->sites = rp_alloc_zero((size_t)sites->ids.count + 1, sizeof *sites->sites);
+    collect_python(sites);
     if (symbolizer)
         read_modules(sites, symbolizer, scratch);
     for (size_t i = 0; i < count; i++)

@@ -271,6 +271,11 @@ static const char *check_record(const struct rp_record_file *file, struct known_
         return check_call(file, seen, record->call_site, &record->u.call);
     case RP_REC_CALL_SITE:
         return check_call_site(file, seen, &record->u.call_site);
+    case RP_REC_PYTHON_FRAME:
+        return known_string(file, record->u.python_frame.file_id) &&
+                       known_string(file, record->u.python_frame.function_id)
+                   ? NULL
+                   : "Python frame refers to an unknown string";
     default:
         return "unknown kind of record";
     }

@@ -121,6 +121,7 @@ enum rp_record_kind {
     RP_REC_SIMULATION = 14,    /**< what its modelled time is from, likewise */
     RP_REC_FAILED_LAUNCH = 15, /**< HIP refused it, and nothing ran */
     RP_REC_CALL_SITE = 16,     /**< a place of the program that calls HIP, before its first call */
+    RP_REC_PYTHON_FRAME = 17,  /**< a frame of Python code that such a place is in, behind it */
 };
 
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
@@ -341,6 +342,13 @@ struct rp_rec_call_site {
     uint64_t address[RP_REC_FRAMES];   /**< within the call, as the ELF file counts */
 };
 
+/** The innermost frame of a place comes first. */
+struct rp_rec_python_frame {
+    uint32_t call_site_id;
+    uint32_t file_id, function_id;
+    uint32_t line;
+};
+
 struct rp_record {
     uint32_t kind;      /**< enum rp_record_kind */
     uint32_t call_site; /**< of a call, where it was made; 0: not known, or of another kind */
@@ -360,6 +368,7 @@ struct rp_record {
         struct rp_rec_simulation simulation;
         struct rp_rec_failed_launch failed_launch;
         struct rp_rec_call_site call_site;
+        struct rp_rec_python_frame python_frame;
         uint8_t bytes[120];
     } u;
 };

@@ -21,9 +21,15 @@ enum {
     MOST_SITES = 1 << 16 /**< recursion makes any number of them */
 };
 
+/** It has no padding, because all of its bytes are compared. */
+struct frames {
+    uintptr_t native[RP_REC_FRAMES]; /**< return addresses; 0 behind the last */
+    uint64_t python;                 /**< of those of Python code; 0: there are none */
+};
+
 struct rp_known_site {
-    uintptr_t frames[RP_REC_FRAMES]; /**< return addresses; 0 behind the last */
-    uint32_t id;                     /**< 0: this entry of the table is free */
+    struct frames frames;
+    uint32_t id; /**< 0: this entry of the table is free */
 };
 
 /** This is what dl_iterate_phdr is asked for: the ELF file that has an address. */
@@ -119,16 +125,21 @@ static uint32_t walk(const struct rp_call_sites *sites, uintptr_t ret[RP_REC_FRA
 
 /* --- places that are known ----------------------------------------------------------------- */
 
-static struct rp_known_site *entry_of(struct rp_known_site *list, size_t capacity,
-                                      const uintptr_t frames[RP_REC_FRAMES])
+static uint64_t mix(uint64_t hash, uint64_t more)
 {
-    uint64_t hash = 0;
+    return (hash ^ more) * 0x9e3779b97f4a7c15u;
+}
+
+static struct rp_known_site *entry_of(struct rp_known_site *list, size_t capacity,
+                                      const struct frames *frames)
+{
+    uint64_t hash = mix(0, frames->python);
     size_t at;
 
     for (size_t i = 0; i < RP_REC_FRAMES; i++)
-        hash = (hash ^ frames[i]) * 0x9e3779b97f4a7c15u;
+        hash = mix(hash, frames->native[i]);
     for (at = (hash >> 32) & (capacity - 1); list[at].id; at = (at + 1) & (capacity - 1))
-        if (memcmp(list[at].frames, frames, sizeof(list[at].frames)) == 0)
+        if (memcmp(&list[at].frames, frames, sizeof(list[at].frames)) == 0)
             break;
     return &list[at];
 }
@@ -146,7 +157,7 @@ static bool make_room(struct rp_call_sites *sites)
         return false;
     for (size_t i = 0; i < sites->capacity; i++)
         if (sites->list[i].id)
-            *entry_of(list, capacity, sites->list[i].frames) = sites->list[i];
+            *entry_of(list, capacity, &sites->list[i].frames) = sites->list[i];
     free(sites->list);
     sites->list = list;
     sites->capacity = capacity;
@@ -174,41 +185,72 @@ static void put_site(struct rp_tool *tool, uint32_t id, const uintptr_t *frames,
     rp_trace_append(&tool->trace, &record);
 }
 
-static uint32_t find_or_put(struct rp_tool *tool, const uintptr_t frames[RP_REC_FRAMES],
-                            uint32_t count)
+static void put_python(struct rp_tool *tool, uint32_t id, const struct rp_python_frame *frames,
+                       uint32_t count)
+{
+    struct rp_python_place place;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct rp_record record = {.kind = RP_REC_PYTHON_FRAME};
+
+        if (!rp_python_describe(&tool->hip.sites.python, &frames[i], &place))
+            continue;
+        record.u.python_frame = (struct rp_rec_python_frame){
+            .call_site_id = id,
+            .file_id = rp_trace_string(&tool->trace, place.file),
+            .function_id = rp_trace_string(&tool->trace, place.function),
+            .line = place.line};
+        rp_trace_append(&tool->trace, &record);
+    }
+}
+
+/** This is where a thread is. */
+struct stack {
+    struct frames frames;
+    struct rp_python_frame python[RP_PYTHON_FRAMES];
+    uint32_t count, python_count;
+};
+
+static uint32_t find_or_put(struct rp_tool *tool, const struct stack *stack)
 {
     struct rp_call_sites *sites = &tool->hip.sites;
     struct rp_known_site *entry;
 
     if (!make_room(sites))
         return 0;
-    entry = entry_of(sites->list, sites->capacity, frames);
+    entry = entry_of(sites->list, sites->capacity, &stack->frames);
     if (entry->id || sites->count >= MOST_SITES)
         return entry->id;
-    memcpy(entry->frames, frames, sizeof(entry->frames));
+    entry->frames = stack->frames;
     entry->id = (uint32_t)++sites->count;
-    put_site(tool, entry->id, frames, count);
+    put_site(tool, entry->id, stack->frames.native, stack->count);
+    put_python(tool, entry->id, stack->python, stack->python_count);
     return entry->id;
 }
 
 uint32_t rp_call_site(struct rp_tool *tool, const void *runtime)
 {
     struct rp_call_sites *sites = &tool->hip.sites;
-    uintptr_t frames[RP_REC_FRAMES];
-    uint32_t count, id = 0;
+    struct stack stack = {0};
+    uint32_t id = 0;
 
     pthread_mutex_lock(&sites->lock);
     if (!sites->walks_known) {
         find_range((const void *)(uintptr_t)&rp_call_site, sites->own);
         find_range(runtime, sites->hip);
+        rp_python_find(&sites->python);
         sites->walks_known = true;
     }
     pthread_mutex_unlock(&sites->lock);
-    count = walk(sites, frames);
-    if (count == 0)
+    stack.count = walk(sites, stack.frames.native);
+    if (stack.count == 0)
         return 0;
+    stack.python_count = rp_python_walk(&sites->python, stack.python);
+    for (uint32_t i = 0; i < stack.python_count; i++)
+        stack.frames.python =
+            mix(mix(stack.frames.python, stack.python[i].code), stack.python[i].instruction);
     pthread_mutex_lock(&sites->lock);
-    id = find_or_put(tool, frames, count);
+    id = find_or_put(tool, &stack);
     pthread_mutex_unlock(&sites->lock);
     return id;
 }

@@ -25,6 +25,7 @@
 #include "tracer/hsa_abi.h"
 #include "tracer/isolate.h"
 #include "tracer/memory_map.h"
+#include "tracer/python_frames.h"
 #include "tracer/software_device.h"
 
 struct rp_queue;
@@ -90,6 +91,7 @@ struct rp_call_sites {
     bool walks_known; /**< of the next two */
     uintptr_t own[2]; /**< begin and end of this library in memory */
     uintptr_t hip[2]; /**< of the HIP runtime */
+    struct rp_python python;
 };
 
 struct rp_hip {

@@ -71,6 +71,57 @@ json kernels out | grep -q '"twice"' || fail 'the kernel is not named'
 expect 0 rocm-perf isolate --device software --kernel twice -o captured -- python3 hip.py
 expect 0 rocm-perf replay full-vm --device software --capture-dir captured --iterations 1 --verify
 
+# Where Python code launches a kernel: its own line, not that of an installed package or of Python's C code.
+mkdir -p site-packages/launcher
+cat >site-packages/launcher/__init__.py <<'EOF'
+import ctypes
+
+hip = ctypes.CDLL("libamdhip64.so.7")
+
+
+def fill(at, value):
+    assert hip.hipMemset(at, value, 4096) == 0
+EOF
+cat >lines.py <<'EOF'
+import ctypes
+import sys
+import threading
+
+sys.path.insert(0, "site-packages")
+import launcher
+
+at = ctypes.c_void_p()
+assert launcher.hip.hipMalloc(ctypes.byref(at), 4096) == 0
+lines = []
+
+
+def both(first, second):
+    lines.append(sys._getframe().f_lineno + 1)
+    launcher.fill(at, first)
+
+    for value in (second for second in [second]):
+        lines.append(sys._getframe().f_lineno + 1)
+        launcher.fill(at, value)
+
+
+both(1, 2)
+thread = threading.Thread(target=both, args=(3, 4))
+thread.start()
+thread.join()
+assert launcher.hip.hipDeviceSynchronize() == 0
+print(sys.version_info[1], *sorted(set(lines)))
+EOF
+expect 0 rocm-perf profile --why --device software --runs 1 -o lines -- python3 lines.py
+python3 - <<'EOF' || fail "lines of calls in Python"
+import glob, json, re, sqlite3
+minor, *lines = map(int, re.search(r"^([0-9]+ [0-9]+ [0-9]+)$", open("out").read(), re.M)[1].split())
+places = [json.loads(row[0]) for row in sqlite3.connect(glob.glob("lines/*.db")[0]).execute(
+    "select line_info from rocpd_event where call_stack like '%hipMemset%' or call_stack like '%fill%'")]
+found = sorted({p["line"] for p in places if p.get("function") == "both" and p["file"].endswith("/lines.py")})
+assert not any(p.get("file", "").endswith(".c") for p in places), places
+assert minor not in range(10, 14) or found == lines, (found, lines, places)
+EOF
+
 # Children: those that load HIP find the device, and the others the machine's libc.
 printf '#!/bin/sh\n/bin/true && grep -c "$ROCM" /proc/self/maps\nexit 9\n' >shell.sh
 cat >children.py <<'EOF'

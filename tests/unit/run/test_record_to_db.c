@@ -402,16 +402,29 @@ static void call_at(struct image *image, uint64_t correlation, uint32_t name_id,
     image->records[image->header.committed_records - 1].call_site = site;
 }
 
+static void python_frame(struct image *image, uint32_t site, const char *file, uint32_t line)
+{
+    const uint32_t file_id = string(image, file), function_id = string(image, "f");
+
+    add(image, RP_REC_PYTHON_FRAME)->u.python_frame = (struct rp_rec_python_frame){
+        .call_site_id = site, .file_id = file_id, .function_id = function_id, .line = line};
+}
+
 static struct image run_with_places(void)
 {
     struct image image = run();
-    char program[100];
-    uint32_t name_id = string(&image, "hipMemcpy"), self, nothing = string(&image, "/dev/null");
+    char program[100], interpreter[96];
+    uint32_t name_id = string(&image, "hipMemcpy"), self, python,
+             nothing = string(&image, "/dev/null");
     ssize_t bytes = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
     assert_in_range(bytes, 1, 98);
     program[bytes] = 0;
     self = string(&image, program);
+    snprintf(interpreter, sizeof(interpreter), "%s/python3.12", scratch_dir);
+    unlink(interpreter);
+    assert_int_equal(symlink(program, interpreter), 0);
+    python = string(&image, interpreter);
     /* A stub, its caller, and who called that; code in no file; nothing that is known. */
     add(&image, RP_REC_CALL_SITE)->u.call_site = (struct rp_rec_call_site){
         .id = 1, .count = 3, .module_id = {self, self, self}, .address = {0x10, 0x20, 0x30}};
@@ -419,11 +432,19 @@ static struct image run_with_places(void)
         .id = 2, .count = 2, .module_id = {0, nothing}, .address = {0x20, 0x20}};
     add(&image, RP_REC_CALL_SITE)->u.call_site = (struct rp_rec_call_site){
         .id = 9, .count = 2, .module_id = {nothing, self}, .address = {0x40, 0x30}};
+    /* C code of Python itself, with lines; of Python code the innermost that is not installed. */
+    add(&image, RP_REC_CALL_SITE)->u.call_site = (struct rp_rec_call_site){
+        .id = 11, .count = 2, .module_id = {python, self}, .address = {0x30, 0x30}};
+    python_frame(&image, 11, "/v/lib/python3.12/site-packages/a/b.py", 5);
+    python_frame(&image, 11, "<frozen runpy>", 6);
+    python_frame(&image, 11, "/p/model.py", 7);
+    python_frame(&image, 11, "/p/main.py", 8);
     call_at(&image, 10, name_id, 1);
     call_at(&image, 11, name_id, 0);
     call_at(&image, 12, name_id, 2);
     call_at(&image, 13, name_id, 9);
     call_at(&image, 14, name_id, 1);
+    call_at(&image, 15, name_id, 11);
     return image;
 }
 
@@ -455,7 +476,8 @@ static void calls_have_lines(void **state)
         const char *text;
     } wanted[] = {{10, "{\"file\":\"/p/a b.hip\",\"function\":\"main\",\"line\":12}"},
                   {13, "{\"file\":\"/p/a.hip\",\"function\":\"start\",\"line\":90}"},
-                  {14, "{\"file\":\"/p/a b.hip\",\"function\":\"main\",\"line\":12}"}};
+                  {14, "{\"file\":\"/p/a b.hip\",\"function\":\"main\",\"line\":12}"},
+                  {15, "{\"file\":\"/p/model.py\",\"function\":\"f\",\"line\":7}"}};
     const struct image image = run_with_places();
     char trace[96], db[96], symbolizer[96];
     struct rp_record_to_db_options options = {.symbolizer = symbolizer};
@@ -468,7 +490,7 @@ static void calls_have_lines(void **state)
     snprintf(db, sizeof(db), "%s/lines.db", scratch_dir);
     assert_int_equal(rp_record_to_db(trace, db, &options, NULL), 0);
     assert_int_equal(rp_store_open(db, &store, NULL), 0);
-    assert_string_equal(rp_store_metadata(store, RP_STORE_CALL_SITES_TAG), "2");
+    assert_string_equal(rp_store_metadata(store, RP_STORE_CALL_SITES_TAG), "3");
     assert_int_equal(rp_store_each_call_site(store, take_line, &lines, NULL), 0);
     assert_int_equal(lines.count, sizeof(wanted) / sizeof(wanted[0]));
     for (size_t i = 0; i < lines.count; i++) {
@@ -477,14 +499,15 @@ static void calls_have_lines(void **state)
     }
     rp_store_close(store);
 
-    options.symbolizer = NULL; /* Without the program, there are no lines. */
+    options.symbolizer = NULL; /* Without the program, there are none but Python's. */
     assert_int_equal(rp_record_to_db(trace, db, &options, NULL), 0);
     assert_int_equal(rp_store_open(db, &store, NULL), 0);
-    assert_null(rp_store_metadata(store, RP_STORE_CALL_SITES_TAG));
+    assert_string_equal(rp_store_metadata(store, RP_STORE_CALL_SITES_TAG), "1");
     assert_string_equal(stack_of_call(db, 12),
                         "{\"frames\":[{\"address\":\"0x20\",\"module\":\"/dev/null\"}]}");
     assert_int_equal(rp_store_each_call_site(store, take_line, &none, NULL), 0);
-    assert_int_equal(none.count, 0);
+    assert_int_equal(none.count, 1);
+    assert_string_equal(none.text[0], wanted[3].text);
     rp_store_close(store);
 }
 

@@ -75,6 +75,8 @@ static struct image sound(void)
         .id = 1, .count = RP_REC_FRAMES, .module_id = {1, 0, 2, 1}, .address = {0x10}};
     *add(&image, RP_REC_CALL) = (struct rp_record){
         .kind = RP_REC_CALL, .call_site = 1, .u.call = {.correlation_id = 2, .name_id = 1}};
+    add(&image, RP_REC_PYTHON_FRAME)->u.python_frame =
+        (struct rp_rec_python_frame){.call_site_id = 7, .file_id = 1, .function_id = 2, .line = 3};
     return image;
 }
 
@@ -236,6 +238,10 @@ static void damage(void **state)
     DAMAGE(image.records[13].u.call_site.module_id[3] = 3,
            "file: record 13: call site refers to an unknown string");
     DAMAGE(image.records[14].call_site = 2, "file: record 14: call refers to an unknown call site");
+    DAMAGE(image.records[15].u.python_frame.file_id = 3,
+           "file: record 15: Python frame refers to an unknown string");
+    DAMAGE(image.records[15].u.python_frame.function_id = 3,
+           "file: record 15: Python frame refers to an unknown string");
 }
 
 /* Only what a lost record can explain is let pass. */
