@@ -110,6 +110,53 @@ static bool links_rocm(int fd, const Elf64_Ehdr *header, const Elf64_Phdr *dynam
     return false;
 }
 
+/* @return whether text at @p at, which @p bytes bytes follow, is a name of HIP's library */
+static bool is_hip(const char *at, size_t bytes)
+{
+    static const char name[] = "libamdhip64.so";
+    size_t i = sizeof name - 1;
+
+    if (bytes <= i || memcmp(at, name, i) != 0)
+        return false;
+    while (i < bytes && (at[i] == '.' || (at[i] >= '0' && at[i] <= '9')))
+        i++;
+    return i < bytes && at[i] == '\0';
+}
+
+/* Looks for the name as a whole text, or as the end of a path: not as part of a message.
+ * @param ahead  what comes before the bytes */
+static bool has_hip(const char *bytes, size_t count, char ahead)
+{
+    for (size_t i = 0; i < count; i++, ahead = bytes[i - 1])
+        if (bytes[i] == 'l' && (ahead == '\0' || ahead == '/') && is_hip(bytes + i, count - i))
+            return true;
+    return false;
+}
+
+/* A program that loads HIP by itself, as IREE's do, has its name among its constants. */
+static bool names_rocm(int fd, const Elf64_Ehdr *header)
+{
+    enum { STEP = 2 << 10, NAME = 32, MOST = 64 << 20 }; /* A thread may have a stack of 16 KiB. */
+    char bytes[1 + STEP + NAME];
+    Elf64_Phdr segment;
+
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        if (!read_at(fd, header->e_phoff + i * sizeof segment, &segment, sizeof segment))
+            return false;
+        if (segment.p_type != PT_LOAD || segment.p_filesz > MOST)
+            continue;
+        for (uint64_t at = 0; at < segment.p_filesz; at += STEP) {
+            /* With the byte before, and as much of the next step as a name takes. */
+            const uint64_t from = segment.p_offset + at - (at || segment.p_offset ? 1 : 0);
+            const ssize_t got = pread(fd, bytes, sizeof bytes, (off_t)from);
+
+            if (got > 1 && has_hip(bytes + 1, (size_t)got - 1, bytes[0]))
+                return true;
+        }
+    }
+    return false;
+}
+
 /* A program that names a loader of its own brings its own libc, or was made for the private one. If
  * that was on another machine, it names one that is not here. */
 static bool takes_another_loader(int fd, const Elf64_Phdr *interp)
@@ -132,6 +179,14 @@ static bool is_python(const char *path)
     return begins(name, "python") || begins(name, "pypy");
 }
 
+/* It knows the name of HIP's library, and never loads it. */
+static bool is_own(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    return begins(name, "rocm-perf");
+}
+
 static bool needs_loader(const char *path)
 {
     Elf64_Phdr interp, dynamic;
@@ -141,7 +196,8 @@ static bool needs_loader(const char *path)
               read_header(fd, &header) && find_segment(fd, &header, PT_INTERP, &interp) &&
               find_segment(fd, &header, PT_DYNAMIC, &dynamic) &&
               takes_another_loader(fd, &interp) &&
-              (is_python(path) || links_rocm(fd, &header, &dynamic));
+              (is_python(path) || links_rocm(fd, &header, &dynamic) ||
+               (!is_own(path) && names_rocm(fd, &header)));
 
     if (fd >= 0)
         close_file(fd);

@@ -27,14 +27,16 @@ struct rp_host_view_callback {
 };
 
 /* Finds a function of a library that is loaded. A library that was loaded by dlopen() is not among
- * those that RTLD_NEXT searches.
+ * those that RTLD_NEXT searches. A program that closes it again gets it back as it was, because the
+ * function is still called then, by the thread that serves the queues, and by the library itself as
+ * it ends.
  */
 static void *function_of(const char *library, const char *name)
 {
-    void *loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    void *loaded = dlopen(library, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     void *found = loaded ? dlsym(loaded, name) : NULL;
     if (loaded)
-        dlclose(loaded); /* The program's own reference keeps the library. */
+        dlclose(loaded);
     return found;
 }
 

@@ -122,6 +122,29 @@ assert not any(p.get("file", "").endswith(".c") for p in places), places
 assert minor not in range(10, 14) or found == lines, (found, lines, places)
 EOF
 
+# A program of the machine that loads HIP by itself, and unloads it before it ends.
+cat >loads.c <<'EOF'
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(void)
+{
+    void *hip = dlopen("libamdhip64.so", RTLD_LAZY | RTLD_LOCAL), *at = NULL;
+    int (*allocate)(void **, size_t) = hip ? (int (*)(void **, size_t))dlsym(hip, "hipMalloc") : NULL;
+    int (*set)(void *, int, size_t) = hip ? (int (*)(void *, int, size_t))dlsym(hip, "hipMemset") : NULL;
+
+    if (!set || !allocate || allocate(&at, 4096) || set(at, 1, 4096))
+        return 1;
+    printf("unloaded %d\n", dlclose(hip));
+    return 0;
+}
+EOF
+cc loads.c -o loads -ldl || fail 'compile loads.c'
+expect 0 rocm-perf run --device software -- ./loads
+says out 'unloaded 0'
+expect 0 rocm-perf profile --device software --runs 1 -o loads-profile -- sh -c ./loads
+says out 'fillBuffer'
+
 # Children: those that load HIP find the device, and the others the machine's libc.
 printf '#!/bin/sh\n/bin/true && grep -c "$ROCM" /proc/self/maps\nexit 9\n' >shell.sh
 cat >children.py <<'EOF'

@@ -123,6 +123,44 @@ static void programs_that_may_load_rocm_are_started(void **state)
     }
 }
 
+/* The name lies anywhere among the constants, also across what is read at once. */
+static void programs_that_load_hip_by_themselves_are_started(void **state)
+{
+    enum { BYTES = 100000 };
+    static const struct {
+        const char *text, *name;
+        bool is;
+    } rows[] = {
+        {"libamdhip64.so", "tool", true},
+        {"libamdhip64.so.7", "tool", true},
+        {"/opt/rocm/lib/libamdhip64.so.7", "tool", true},
+        {"no libamdhip64.so", "tool", false},
+        {"libamdhip64.so is not there", "tool", false},
+        {"libamdhip64.so.x", "tool", false},
+        {"libamdhip64.so", "rocm-perf", false},
+    };
+    char *bytes = calloc(1, BYTES);
+
+    (void)state;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t at = 2000; at < 50000; at += i == 1 ? 1 : 8191) {
+            struct program p = program_of(USUAL, "libc.so.6");
+            rp_autofree char *path = NULL;
+
+            p.segments[0].p_filesz = BYTES;
+            memset(bytes, 0, BYTES);
+            memcpy(bytes, &p, sizeof p);
+            strcpy(bytes + at, rows[i].text);
+            if (i == 1 && at % (2 << 10) > 20 && at % (2 << 10) < (2 << 10) - 20)
+                continue; /* Only what lies across is of interest. */
+            path = put(rows[i].name, bytes, BYTES, 0755);
+            if (plan(path, NULL) != rows[i].is)
+                fail_msg("%s at %zu", rows[i].text, at);
+        }
+    free(bytes);
+}
+
 static void what_is_no_such_program_is_left_alone(void **state)
 {
     struct program p = program_of(USUAL, "libm.so.6");
@@ -228,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_that_may_load_rocm_are_started),
+        cmocka_unit_test(programs_that_load_hip_by_themselves_are_started),
         cmocka_unit_test(what_is_no_such_program_is_left_alone),
         cmocka_unit_test(commands_keep_names_and_arguments),
         cmocka_unit_test(users_folders_stay_in_front_but_those_with_a_libc),

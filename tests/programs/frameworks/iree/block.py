@@ -1,8 +1,11 @@
 """A block of a transformer (block.mlir), which iree-compile has compiled: run on IREE's HIP driver, compared with NumPy.
 
-usage: block.py MODULE
+usage: block.py MODULE python|program
 """
+import os
+import subprocess
 import sys
+import tempfile
 
 import numpy
 from iree import runtime
@@ -36,13 +39,29 @@ def block(x, scale1, shift1, wq, wk, wv, wo, scale2, shift2, up, down):
     return x + 0.5 * wide * (1 + numpy.tanh((2 / numpy.pi)**0.5 * (wide + 0.044715 * wide**3))) @ down
 
 
-def main():
+def by_python(module, inputs):
     config = runtime.Config("hip")
-    loaded = runtime.load_vm_module(runtime.VmModule.mmap(config.vm_instance, sys.argv[1]), config)
+    loaded = runtime.load_vm_module(runtime.VmModule.mmap(config.vm_instance, module), config)
+    return loaded["block"](*inputs).to_host()
+
+
+def by_program(module, inputs):
+    """By iree-run-module, which is beside this Python and loads HIP without it."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [f"--module={module}", "--device=hip", "--function=block", f"--output=@{folder}/out.npy"]
+        for number, value in enumerate(inputs):
+            numpy.save(f"{folder}/{number}.npy", value)
+            words.append(f"--input=@{folder}/{number}.npy")
+        subprocess.run([os.path.join(os.path.dirname(sys.executable), "iree-run-module"), *words], check=True)
+        return numpy.load(f"{folder}/out.npy")
+
+
+def main():
+    run = {"python": by_python, "program": by_program}[sys.argv[2]]
     random = numpy.random.default_rng(27)
-    x, parts = random.standard_normal((TOKENS, CHANNELS), dtype=numpy.float32), weights(random)
-    found = loaded["block"](x, *parts).to_host()
-    wanted = block(*(value.astype(numpy.float64) for value in (x, *parts)))
+    inputs = [random.standard_normal((TOKENS, CHANNELS), dtype=numpy.float32), *weights(random)]
+    found = run(sys.argv[1], inputs)
+    wanted = block(*(value.astype(numpy.float64) for value in inputs))
     error = numpy.abs(found - wanted).max() / numpy.abs(wanted).max()
     if not error <= 2e-3:
         raise SystemExit(f"FAIL block: largest error {error:.2e}")
