@@ -378,18 +378,19 @@ static unsigned wait_for_all(struct build *b, struct walk *w, uint32_t thread)
     return flags;
 }
 
-/* Says whether the call ends behind everything on the device, some of which ended while it ran. */
+/* Says whether the call ends behind everything on the device, some of which ended while it ran. An
+ * event that was recorded last has no time of its own: then the operation before it tells. */
 static bool seems_to_wait(const struct build *b, const struct walk *w,
                           const struct rp_dag_call_row *call)
 {
     int64_t last = INT64_MIN;
 
     for (int32_t i = 0; i < w->used_count; i++) {
-        uint32_t tail = w->streams[w->used[i]].tail;
-        if (!(b->dag->flags[tail] & RP_DAG_PINNED))
-            continue;
-        if (b->dag->graph.time_ns[tail] > last)
-            last = b->dag->graph.time_ns[tail];
+        const struct stream *s = &w->streams[w->used[i]];
+        const uint32_t end = b->dag->flags[s->tail] & RP_DAG_PINNED ? s->tail : s->last_op;
+
+        if (end != RP_DAG_NONE && b->dag->graph.time_ns[end] > last)
+            last = b->dag->graph.time_ns[end];
     }
     return last > call->start_ns && last <= call->end_ns;
 }

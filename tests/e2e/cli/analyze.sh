@@ -24,6 +24,40 @@ expect 0 rocm-perf analyze .rocpd_profile/trace_results.db
 says out 'SOFTWARE DEVICE'
 ! grep -q guessed out || { cat out; fail 'HIP calls were recorded, yet something is guessed'; }
 
+# A call that frees memory waits for a kernel also when an event was recorded behind it, as frameworks do: the call's time
+# is the kernel's, and gets shorter with it.
+cat >freed.hip <<'EOF'
+#include <hip/hip_runtime.h>
+
+__global__ void turn(int *x, int n)
+{
+    int v = x[threadIdx.x];
+    for (int i = 0; i < n; i++)
+        v = v * 5 + i;
+    x[threadIdx.x] = v;
+}
+
+int main()
+{
+    int *x, *y;
+    hipEvent_t event;
+    if (hipMalloc(&x, 256) || hipMalloc(&y, 256) || hipEventCreate(&event))
+        return 1;
+    turn<<<1, 64>>>(x, 20000);
+    if (hipEventRecord(event) || hipFree(y) || hipFree(x))
+        return 1;
+    return hipEventDestroy(event);
+}
+EOF
+rocm-perf hipcc -O2 freed.hip -o freed || fail 'compile freed.hip'
+expect 0 rocm-perf profile --device software --runs 1 -o freed-profile ./freed
+python3 - <<'EOF' || fail 'a kernel that a call to free memory waited for'
+import json
+dag = json.load(open("freed-profile/dag.json"))
+limits = {limit["name"]: limit["makespan_ns"] for limit in dag["limits"]}
+assert limits["gpu_infinitely_fast"] < 0.1 * dag["makespan_ns"], (limits, dag["makespan_ns"])
+EOF
+
 other=$SOURCE/tests/data/rocpd/vadd-kernel_results.db
 expect 3 rocm-perf analyze .rocpd_profile/trace_results.db "$other"
 says err 'not of one run'
