@@ -54,10 +54,13 @@ def milliseconds(launch, quantiles):
 
 
 class Array:
-    """A NumPy array's copy in GPU memory, which Triton's kernels take as they take a tensor."""
+    """A NumPy array's copy in GPU memory, which Triton's kernels take as they take a tensor.
 
-    def __init__(self, values):
-        self.shape, self.dtype, self.nbytes = values.shape, values.dtype, values.nbytes
+    @param dtype  of Triton, where NumPy has none like it
+    """
+
+    def __init__(self, values, dtype=None):
+        self.shape, self.dtype, self.nbytes = values.shape, dtype or values.dtype, values.nbytes
         self.pointer = ctypes.c_void_p()
         call("hipMalloc", ctypes.byref(self.pointer), ctypes.c_size_t(self.nbytes))
         values = numpy.ascontiguousarray(values)
