@@ -4,7 +4,7 @@
  * library, which bench/library-speed takes from rocBLAS. A benchmark, not a test: it prints.
  *
  * usage: product-speed <matrix.co of tests/isa> REPETITIONS [NAME TYPE CODE KERNEL ARGUMENTS
- * GROUPS_X GROUPS_Y WORKGROUP]... TYPE is f32 or f16, ARGUMENTS a file with those of Tensile's
+ * GRID_X GRID_Y WORKGROUP]... TYPE is f32 or f16, ARGUMENTS a file with those of Tensile's
  * kernels: the addresses of D, C, A and B stand in it from byte 16 on.
  */
 #include <stdio.h>

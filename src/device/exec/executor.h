@@ -45,6 +45,9 @@ struct rp_run_log {
  */
 int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in);
 
+/** Notes what it accesses, and no more. */
+void rp_run_log_note(struct rp_wave *w, const struct rp_insn *in);
+
 /* A dispatch in execution is internal to exec/ and to the memory handlers of isa/.
  *
  * The execution of a dispatch is a sequence of *slices*, each a run of instructions of one

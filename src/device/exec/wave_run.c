@@ -58,10 +58,15 @@ static void run_log_flush(struct rp_run_log *t, struct rp_wave *w)
     t->next = t->run;
 }
 
-int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in)
+void rp_run_log_note(struct rp_wave *w, const struct rp_insn *in)
 {
     run_log_flush(w->run_log, w);
     rp_observer_of(w)->on_access(w, in);
+}
+
+int rp_run_log_access(struct rp_wave *w, const struct rp_insn *in)
+{
+    rp_run_log_note(w, in);
     return in->fn(w, in);
 }
 

@@ -119,6 +119,9 @@ struct rp_mem_lanes {
      */
     bool (*affine)(const uint32_t *row, int64_t *ret_stride);
     bool (*uniform)(const uint32_t *row);
+    /** Tests whether each lane is as far from lane 0 as @p distance says. */
+    bool (*same_steps)(const uint32_t *row, const uint32_t *distance);
+    bool (*same_steps64)(const uint64_t *row, const uint64_t *distance);
     /** Smallest and largest value over a non-empty set of lanes. */
     void (*bounds)(const uint32_t *row, uint64_t exec, uint32_t *ret_low, uint32_t *ret_high);
     /**

@@ -45,6 +45,18 @@ static bool uniform(const uint32_t *row)
     return !differs;
 }
 
+#define RP_SAME_STEPS(name, type)                                                                  \
+    static bool name(const type *row, const type *distance)                                        \
+    {                                                                                              \
+        const type first = row[0];                                                                 \
+        type differs = 0;                                                                          \
+        RP_LANE_LOOP                                                                               \
+        differs |= (row[lane] - first) ^ distance[lane];                                           \
+        return !differs;                                                                           \
+    }
+RP_SAME_STEPS(same_steps, uint32_t)
+RP_SAME_STEPS(same_steps64, uint64_t)
+
 /* This is a loop because the library's function takes longer to begin than a few rows take. */
 static void start_rows(uint32_t (*rows)[RP_LANES], unsigned count, uint32_t first)
 {
@@ -526,6 +538,8 @@ WIDTH(4)
 const struct rp_mem_lanes RP_LANE_SYM(mem_lanes) = {
     .affine = affine,
     .uniform = uniform,
+    .same_steps = same_steps,
+    .same_steps64 = same_steps64,
     .bounds = bounds,
     .permute = permute,
     .start_rows = start_rows,

@@ -75,6 +75,7 @@ struct rp_jit_detour {
     uint16_t first;  /**< slot of the first of these */
     uint32_t cycles; /**< not accounted for, before in */
     bool masked, counts_lanes;
+    bool noted; /**< in is accounted for, and its access recorded, before it begins */
     int row[RP_JIT_SLOTS];
 };
 
@@ -130,6 +131,7 @@ struct rp_jit_translation {
     int row[RP_JIT_SLOTS];       /**< VGPR row a slot holds, -1 = none */
     uint32_t used[RP_JIT_SLOTS]; /**< when it was used last */
     unsigned pinned;             /**< slots of the present instruction, a bit each */
+    bool noted;                  /**< as in rp_jit_detour: the present instruction */
     uint32_t clock;
 };
 

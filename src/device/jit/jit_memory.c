@@ -216,7 +216,8 @@ static void begin_detour(struct rp_jit_translation *t)
                                                 .first = t->first,
                                                 .cycles = t->cycles,
                                                 .masked = t->masked,
-                                                .counts_lanes = t->counts_lanes};
+                                                .counts_lanes = t->counts_lanes,
+                                                .noted = t->noted};
 }
 
 static void add_detour_jump(struct rp_jit_translation *t, size_t jump)

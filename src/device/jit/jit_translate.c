@@ -718,17 +718,26 @@ static bool is_memory(const struct rp_insn *in)
            in->cost_class == RP_COST_SMEM;
 }
 
-/* Calls the instruction's own handler, from the pc on, with everything accounted for. */
-static void call_handler(struct rp_jit_translation *t, const struct rp_insn *in, uint64_t pc)
+/* Calls a function as a handler is called, with the wave's pc behind the instruction. */
+static void call_for(struct rp_jit_translation *t, const struct rp_insn *in, uint64_t pc,
+                     uintptr_t function)
 {
     struct rp_x86 *e = &t->x86;
     rp_jit_set_pc(t, pc + in->size_bytes);
     rp_x86_vzeroupper(e);
     rp_x86_load(e, true, RP_RDI, rp_reg(RP_JIT_W));
     rp_x86_lea(e, RP_RSI, rp_at(RP_JIT_INSNS, insn_offset(t, in)));
-    rp_insn_fn *const fn = t->recorded && is_memory(in) ? rp_run_log_access : in->fn;
-    rp_x86_mov_imm(e, RP_RAX, (uintptr_t)fn);
+    rp_x86_mov_imm(e, RP_RAX, function);
     rp_x86_call_reg(e, RP_RAX);
+}
+
+/* Calls the instruction's own handler, from the pc on, with everything accounted for. */
+static void call_handler(struct rp_jit_translation *t, const struct rp_insn *in, uint64_t pc,
+                         bool noted)
+{
+    struct rp_x86 *e = &t->x86;
+    const bool records = t->recorded && is_memory(in) && !noted;
+    call_for(t, in, pc, (uintptr_t)(records ? rp_run_log_access : in->fn));
     rp_x86_test(e, false, RP_RAX, RP_RAX);
     step_stub(t, in, rp_x86_jcc(e, RP_CC_NE));
 }
@@ -738,10 +747,27 @@ static void write_call(struct rp_jit_translation *t, const struct rp_insn *in)
     t->insts++;
     t->cycles += in->issue_cycles;
     account_all(t, after(t, in));
-    call_handler(t, in, t->pc);
+    call_handler(t, in, t->pc, false);
     rp_rows_forget(t);
     if (t->masked)
         load_masks(t);
+}
+
+/* A recorded wave notes what the instruction is about to access. Everything is accounted for then,
+ * the instruction too, as where its handler is called; the access itself needs no handler. */
+static bool write_noted(struct rp_jit_translation *t, const struct rp_insn *in)
+{
+    if (t->masked || !rp_jit_mem_knows(in))
+        return false;
+    t->insts++;
+    t->cycles += in->issue_cycles;
+    account_all(t, after(t, in));
+    call_for(t, in, t->pc, (uintptr_t)rp_run_log_note);
+    rp_rows_forget(t);
+    t->noted = true;
+    rp_jit_mem(t, in);
+    t->noted = false;
+    return true;
 }
 
 /* The step of s_endpgm and s_barrier is known. */
@@ -776,20 +802,22 @@ static void write_second_way(struct rp_jit_translation *t, struct rp_jit_detour 
 static void write_detour(struct rp_jit_translation *t, struct rp_jit_detour *d)
 {
     struct rp_x86 *e = &t->x86;
-    const int32_t insts = d->insts + 1, cycles = (int32_t)d->cycles + d->in->issue_cycles;
+    const int32_t insts = d->noted ? 0 : d->insts + 1;
+    const int32_t cycles = (int32_t)d->cycles + d->in->issue_cycles;
+    const unsigned first = d->noted ? after(t, d->in) : d->first;
     if (d->apart)
         write_second_way(t, d);
     for (unsigned i = 0; i < d->jump_count; i++)
         rp_x86_land(e, d->jump[i], e->bytes);
     account(t, insts, cycles);
     t->counts_lanes = d->counts_lanes;
-    tally(t, d->first, after(t, d->in), 1);
-    call_handler(t, d->in, d->pc);
+    tally(t, first, after(t, d->in), 1);
+    call_handler(t, d->in, d->pc, d->noted);
     come_back(t, d);
     if (d->masked)
         load_masks(t);
     account(t, -insts, -cycles); /* The block accounts for them later. */
-    tally(t, d->first, after(t, d->in), -1);
+    tally(t, first, after(t, d->in), -1);
     rp_x86_land(e, rp_x86_jmp(e), d->back);
 }
 
@@ -959,6 +987,10 @@ static bool write_mfma(struct rp_jit_translation *t, const struct rp_insn *in)
 static void write_insn(struct rp_jit_translation *t, const struct rp_insn *in)
 {
     const bool noted = t->recorded && is_memory(in);
+    if (noted && write_noted(t, in)) {
+        wide_written(t, in);
+        return;
+    }
     const bool done = !noted && (in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
                                  rp_jit_mem(t, in) || write_mfma(t, in));
     wide_written(t, in);

@@ -5,6 +5,7 @@
 
 #include "device/exec/executor.h"
 #include "device/isa/instruction.h"
+#include "device/isa/lane.h"
 #include "device/isa/mem_access.h"
 #include "device/isa/mem_address.h"
 #include "device/isa/wave_state.h"
@@ -27,13 +28,14 @@ struct rp_lane_access {
 enum {
     RP_PATTERN_CACHE_LANES = 64,
     RP_PATTERN_CACHE_LINES = 64,
-    RP_PATTERN_CACHE_LDS = 32,
+    RP_PATTERN_CACHE_LDS = 64,
     RP_PATTERN_CACHE_VMEM = 32,
     RP_PATTERN_CACHE_BEGINS = RP_REC_LINE_BYTES / 4
 };
 
-/** These are the latest patterns of a thread; zeroed means none. */
+/** These are the latest patterns of a thread; zeroed but for loops means none. */
 struct rp_pattern_cache {
+    const struct rp_mem_lanes *loops; /**< for this CPU */
     struct rp_pattern_cache_lds {
         uint64_t lanes;  /**< 0: nothing is known */
         uint32_t bytes;  /**< as in rp_lane_access */
@@ -393,15 +395,6 @@ enum { DWORD = 4 };
 
 /* ---- LDS ----------------------------------------------------------------------------------- */
 
-static bool is_same_row(const uint32_t *distance, const uint32_t *row)
-{
-    const uint32_t first = row[0];
-    uint32_t differ = 0;
-    for (unsigned i = 0; i < RP_PATTERN_CACHE_LANES; i++)
-        differ |= (row[i] - first) ^ distance[i];
-    return !differ;
-}
-
 static void pattern_access_row(const uint32_t *row, uint32_t from_row, struct rp_rec_access *a,
                                const struct rp_lane_access *t)
 {
@@ -427,10 +420,12 @@ static void pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
         pattern_access_row(row, from_row, a, t);
         return;
     }
-    struct rp_pattern_cache_lds *l = &patterns->lds[key % RP_PATTERN_CACHE_LDS];
     const uint8_t part = (row[0] + from_row) % DWORD;
+    /* A loop takes the parts of a dword by turns. */
+    struct rp_pattern_cache_lds *l =
+        &patterns->lds[(key + part * (RP_PATTERN_CACHE_LDS / DWORD)) % RP_PATTERN_CACHE_LDS];
     if (!t->lanes || l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
-        l->part != part || !is_same_row(l->distance, row)) {
+        l->part != part || !patterns->loops->same_steps(row, l->distance)) {
         struct rp_rec_access only = {0};
         pattern_access_row(row, from_row, &only, t);
         *l = (struct rp_pattern_cache_lds){.lanes = t->lanes,
@@ -449,15 +444,13 @@ static void pattern_cache_lds(struct rp_pattern_cache *patterns, uint32_t key,
 /* ---- lines --------------------------------------------------------------------------------- */
 
 /* Only lanes that take part have addresses. */
-static bool is_same_pattern(const struct rp_pattern_cache_lines *l, const uint64_t *va,
+static bool is_same_pattern(const struct rp_mem_lanes *loops,
+                            const struct rp_pattern_cache_lines *l, const uint64_t *va,
                             uint64_t lanes)
 {
     uint64_t differ = 0;
-    if (lanes == ~0ull) {
-        for (unsigned i = 0; i < RP_PATTERN_CACHE_LANES; i++)
-            differ |= (va[i] - va[0]) ^ l->distance[i];
-        return !differ;
-    }
+    if (lanes == ~0ull)
+        return loops->same_steps64(va, l->distance);
     const uint64_t first = va[__builtin_ctzll(lanes)];
     for (; lanes; lanes &= lanes - 1) {
         const unsigned lane = (unsigned)__builtin_ctzll(lanes);
@@ -541,7 +534,7 @@ static bool pattern_cache_lines(struct rp_pattern_cache *patterns, uint32_t key,
     const unsigned begin = (unsigned)(first % RP_REC_LINE_BYTES / 4);
     struct rp_pattern_cache_begin *at = &l->at[begin];
     if (l->lanes != t->lanes || l->bytes != t->bytes || l->flags != t->flags ||
-        !is_same_pattern(l, t->va, t->lanes))
+        !is_same_pattern(patterns->loops, l, t->va, t->lanes))
         set_pattern(l, t, first);
     else if (l->known >> begin & 1)
         return repeat(at, w, a, first);
@@ -636,6 +629,23 @@ static void reach_flat(struct rp_wave *w, const struct rp_insn *in, uint64_t exe
     }
 }
 
+/* Most resources are a plain range of bytes, with an offset of each lane that is inside: then
+ * addresses are found for all lanes at once. @return false: it is otherwise */
+static bool reach_range(const struct rp_buffer *b, unsigned bytes, struct reach *ret)
+{
+    const uint64_t start = b->base + b->scalar_offset;
+    uint64_t last = 0;
+    if (b->private || b->index || !b->offset || b->add_lane || b->swizzled || b->unchecked)
+        return false;
+    for (unsigned lane = 0; lane < RP_LANES; lane++) {
+        const uint32_t offset = b->offset[lane] + b->inst_offset;
+        ret->va[lane] = start + offset;
+        last |= (uint64_t)((int64_t)b->num_records -
+                           (int64_t)((uint64_t)offset + b->scalar_offset + bytes));
+    }
+    return (int64_t)last >= 0;
+}
+
 static void reach_buffer(struct rp_wave *w, const struct rp_insn *in, uint64_t exec, unsigned bytes,
                          struct reach *ret)
 {
@@ -643,6 +653,10 @@ static void reach_buffer(struct rp_wave *w, const struct rp_insn *in, uint64_t e
     if (in->src[2].kind != RP_OPND_SGPR || in->src[2].index + 4 > RP_SGPR_COUNT ||
         rp_buffer_open(w, in, &b))
         return; /* The instruction faults when it is executed, or is cache control. */
+    if (reach_range(&b, bytes < DWORD ? bytes : DWORD, ret)) {
+        ret->lanes[RP_SPACE_GLOBAL] = exec;
+        return;
+    }
     RP_FOR_LANES(lane, exec)
     {
         if (!rp_buffer_inside(&b, lane, 0, bytes < DWORD ? bytes : DWORD))
@@ -679,7 +693,8 @@ static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct 
     if (in->flags & RP_IF_LDS) /* The result goes to the LDS, lane by lane and side by side. */
         a->lds_clocks = (uint16_t)(a->lds_clocks + 2);
     t.lanes = reach.lanes[RP_SPACE_GLOBAL] | reach.lanes[RP_SPACE_PRIVATE];
-    const uint32_t key = (uint32_t)((uintptr_t)in / sizeof *in);
+    /* Loads through the same registers mostly have one pattern, wherever they stand in a loop. */
+    const uint32_t key = in->src[0].index + in->op * 5u;
     return !t.lanes || pattern_cache_lines(w->run_log->observer_data, key, r, a, &t);
 }
 
@@ -805,6 +820,14 @@ void rp_observe_access(struct rp_wave *w, const struct rp_insn *in)
         lose(r);
 }
 
+static struct rp_pattern_cache *patterns_new(const struct rp_mem_lanes *loops)
+{
+    struct rp_pattern_cache *patterns = calloc(1, sizeof *patterns);
+    if (patterns)
+        patterns->loops = loops;
+    return patterns;
+}
+
 /* Tests whether the record has room for more; otherwise the rest of what the wave does is not
  * kept.
  */
@@ -813,7 +836,7 @@ bool rp_observe_turn(struct rp_wave *w)
     if (w->record->closed && w->record->full)
         return false;
     if (!w->run_log->observer_data) /* Without it the dispatch only takes longer. */
-        w->run_log->observer_data = calloc(1, sizeof(struct rp_pattern_cache));
+        w->run_log->observer_data = patterns_new(rp_lanes_of(w));
     return true;
 }
 

@@ -273,7 +273,7 @@ static struct pattern made(unsigned kind)
 static void lds_clocks_are_the_same(void **state)
 {
     (void)state;
-    struct rp_pattern_cache *patterns = calloc(1, sizeof *patterns);
+    struct rp_pattern_cache *patterns = patterns_new(rp_mem_lanes_best());
     struct pattern pattern[PATTERNS];
     assert_non_null(patterns);
     for (unsigned i = 0; i < PATTERNS; i++)
@@ -313,7 +313,7 @@ static void same_lines(const struct rp_rec_wave *got, const struct rp_rec_access
 static unsigned compare_lines(struct rp_rec_patterns *patterns_of)
 {
     unsigned packed = 0;
-    struct rp_pattern_cache *patterns = calloc(1, sizeof *patterns);
+    struct rp_pattern_cache *patterns = patterns_new(rp_mem_lanes_best());
     struct rp_rec_wave got = {.patterns = patterns_of}, wanted = {0};
     struct pattern pattern[PATTERNS];
     assert_non_null(patterns);
