@@ -440,11 +440,17 @@ static struct rp_wave_record *record_new(const struct rp_arch *arch, const struc
         .vgprs = k->vgpr_rows,
         .limits = k->limits,
     };
+    const bool timed = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
     const struct rp_rec_plan plan =
         rp_rec_timing_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
-    struct rp_wave_record *r = rp_record_new(&plan, &shape);
+    struct rp_rec_plan whole;
+    const bool takes_all = timed && rp_rec_whole_plan_of(arch, &plan, shape.waves_per_group,
+                                                         shape.groups_per_cu, &whole);
+    struct rp_wave_record *r = rp_record_new(takes_all ? &whole : &plan, &shape);
     if (r) {
-        r->keeps_steps = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
+        if (takes_all)
+            r->sample = plan;
+        r->keeps_steps = timed;
         r->keeps_accesses = rp_exec_counts() == RP_COUNT_MEMORY;
         r->patterns = rp_rec_patterns_new();
     }
@@ -467,12 +473,20 @@ static void on_group(struct rp_dispatch *d, struct rp_group *g)
     const bool keeps_steps = r->keeps_steps && !is_probe;
     if (is_probe && !r->keeps_steps) /* Counters are taken from the other workgroups. */
         return;
-    if (!rp_rec_begin(group, g->wave_count, keeps_steps ? r->plan.steps_limit : 0))
+    /* Where all are recorded, those of a sample are kept further: it may be all that is simulated.
+     */
+    const int64_t sampled = r->sample.count ? rp_rec_index(&r->sample, g->linear_id) : -1;
+    const uint32_t steps = sampled >= 0 && (uint64_t)sampled < r->sample.count
+                               ? r->sample.steps_limit
+                               : r->plan.steps_limit;
+    const bool may_be_probe = is_probe || (sampled >= 0 && (uint64_t)sampled >= r->sample.count);
+    if (!rp_rec_begin(group, g->wave_count, keeps_steps ? steps : 0))
         return;
     for (uint32_t i = 0; i < g->wave_count; i++) {
-        group->wave[i].most_bytes = BYTES_PER_STEP * (uint64_t)r->plan.steps_limit;
+        group->wave[i].most_bytes =
+            BYTES_PER_STEP * (uint64_t)(sampled >= 0 ? r->sample.steps_limit : r->plan.steps_limit);
         group->wave[i].closed = !keeps_steps;
-        group->wave[i].full = !r->keeps_accesses && !is_probe;
+        group->wave[i].full = !r->keeps_accesses && !may_be_probe;
         group->wave[i].lines_only = is_probe;
         group->wave[i].patterns = r->patterns;
         g->waves[i].record = &group->wave[i];
@@ -614,7 +628,9 @@ static int prepare_record(struct rp_dispatch *d)
     r->total_insts = d->counts.wave_insts;
     if (r->code)
         return 0;
-    int status = rp_record_status(r);
+    int status = rp_record_narrow(r);
+    if (!status)
+        status = rp_record_status(r);
     if (!status)
         status = resolve_record(d, r);
     if (status) { /* Only a part of it is resolved, so it must not be simulated. */

@@ -186,6 +186,7 @@ enum { RP_REC_FILE = RP_REC_AGPR0 + 256 };
 enum {
     ALL_WAVES = 4096,
     TIMED_WAVES = 1024,
+    WHOLE_WAVES = 8192,
     FILLS = 4,
     STEPS = 1 << 24,
     PROBE_EVERY = 16,
@@ -241,6 +242,22 @@ struct rp_rec_plan rp_rec_timing_plan_of(const struct rp_arch *arch, uint64_t gr
                                          uint32_t waves_per_group, uint32_t groups_per_cu)
 {
     return plan_of(arch, group_count, waves_per_group, groups_per_cu, TIMED_WAVES);
+}
+
+bool rp_rec_whole_plan_of(const struct rp_arch *arch, const struct rp_rec_plan *sample,
+                          uint32_t waves_per_group, uint32_t groups_per_cu, struct rp_rec_plan *ret)
+{
+    const uint64_t cus = arch->compute_units, groups = sample->group_count;
+    if (sample->count == groups || !cus || groups % cus || groups > cus * groups_per_cu ||
+        groups > WHOLE_WAVES / waves_per_group)
+        return false;
+    *ret = (struct rp_rec_plan){
+        .group_count = groups,
+        .stride = 1,
+        .count = groups,
+        .steps_limit = (uint32_t)(STEPS / 2 / (groups * waves_per_group)), /* beside the sample's */
+    };
+    return true;
 }
 
 /* The probe behind main one number probe * probe_every is on each of the other dies in turn. */
@@ -309,6 +326,67 @@ void rp_record_free(struct rp_wave_record *r)
     free(r->group);
     free(r->code);
     free(r);
+}
+
+struct amount {
+    double insts, waves, most;
+};
+
+static void add_amount(struct amount *a, const struct rp_rec_group *g)
+{
+    for (uint32_t i = 0; i < g->wave_count; i++) {
+        a->insts += (double)g->wave[i].insts;
+        a->most = (double)g->wave[i].insts > a->most ? (double)g->wave[i].insts : a->most;
+    }
+    a->waves += g->wave_count;
+}
+
+/* A difference of five in a hundred is what dies differ by where waves follow their data. */
+static bool sample_stands_for_all(const struct rp_wave_record *r)
+{
+    struct amount all = {0}, main = {0};
+    for (uint64_t g = 0; g < r->plan.count; g++)
+        add_amount(&all, &r->group[g]);
+    for (uint64_t i = 0; i < r->sample.count; i++)
+        add_amount(&main, &r->group[rp_rec_linear_id(&r->sample, i)]);
+    const double part = all.waves > 0 ? main.waves / all.waves * all.insts : 0;
+    return main.insts > 0.95 * part && main.insts < 1.05 * part && main.most > 0.95 * all.most;
+}
+
+/* A probe has no steps. */
+static void drop_steps(struct rp_rec_group *g)
+{
+    for (uint32_t i = 0; i < g->wave_count; i++) {
+        free(g->wave[i].step);
+        g->wave[i].step = NULL;
+        g->wave[i].step_count = g->wave[i].step_room = 0;
+        g->wave[i].lines_only = true;
+    }
+}
+
+int rp_record_narrow(struct rp_wave_record *r)
+{
+    const struct rp_rec_plan *s = &r->sample;
+    const uint64_t groups = s->count + s->probes;
+    if (!s->count || !sample_stands_for_all(r))
+        return 0;
+    struct rp_rec_group *group = calloc(groups, sizeof *group);
+    if (!group)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < groups; i++) {
+        struct rp_rec_group *from = &r->group[rp_rec_linear_id(s, i)];
+        group[i] = *from;
+        from->wave = NULL;
+        if (i >= s->count)
+            drop_steps(&group[i]);
+    }
+    for (uint64_t g = 0; g < r->plan.count; g++)
+        free_group(&r->group[g]);
+    free(r->group);
+    r->group = group;
+    r->plan = *s;
+    r->sample.count = 0;
+    return 0;
 }
 
 int rp_record_status(const struct rp_wave_record *r)

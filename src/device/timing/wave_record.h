@@ -212,6 +212,7 @@ struct rp_rec_shape {
 /** This is everything that was recorded of a dispatch. */
 struct rp_wave_record {
     struct rp_rec_plan plan;
+    struct rp_rec_plan sample; /**< count > 0: all are recorded, these further (rp_record_narrow) */
     struct rp_rec_shape shape;
     struct rp_rec_group *group; /**< main ones by linear id, then the probes, without steps */
     struct rp_rec_code *code;   /**< instructions that occur, by pc */
@@ -236,6 +237,22 @@ int64_t rp_rec_index(const struct rp_rec_plan *plan, uint64_t linear_id);
 
 /** Returns the linear id of the group at an index below count + probes. */
 uint64_t rp_rec_linear_id(const struct rp_rec_plan *plan, uint64_t index);
+
+/**
+ * Says whether a kernel may have shared out its work itself (stream-K, persistent ones), because as
+ * many workgroups are launched as run at once, or as there are compute units. Which of them have
+ * much to do is not known before: those of a sample may all have nothing.
+ * @param sample   what rp_rec_timing_plan_of says
+ * @param ret      all of them, when this is true
+ */
+bool rp_rec_whole_plan_of(const struct rp_arch *arch, const struct rp_rec_plan *sample,
+                          uint32_t waves_per_group, uint32_t groups_per_cu,
+                          struct rp_rec_plan *ret);
+
+/** Leaves the sample alone of a record that has a sample, when all of the waves of its main
+ * workgroups execute about as much as the others. Otherwise all of the record is to be simulated.
+ * Called when the dispatch is over, and before the record is resolved. @return 0 or -ENOMEM */
+int rp_record_narrow(struct rp_wave_record *r);
 
 /** Returns a record, or NULL when the host is out of memory. */
 struct rp_wave_record *rp_record_new(const struct rp_rec_plan *plan,

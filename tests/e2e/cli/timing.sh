@@ -216,6 +216,11 @@ assert profile["kernel"]["name"].startswith("late") and profile["roofline_reason
 EOF
 done
 
+# Of a grid that has a workgroup for each compute unit, one of which works, the time is at least that one's.
+example one_works
+expect 0 rocm-perf run --device software --timing detailed ./one_works
+expect 0 rocm-perf run --device software:mi300a --timing detailed ./one_works
+
 # One clock: what a kernel reads of it is the latency of the L1 (116 clocks, mt4g's report of an MI300X),
 # on both scales, and less than what events say of the two laps that the kernel takes.
 example clocked

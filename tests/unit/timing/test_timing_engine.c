@@ -821,6 +821,59 @@ static void a_sample_stands_for_the_grid(void **state)
         }
 }
 
+static void persistent_grids_are_recorded_whole(void **state)
+{
+    (void)state;
+    const struct rp_arch *arch = rp_arch_find("gfx942");
+    static const struct {
+        uint64_t groups;
+        uint32_t waves, groups_per_cu;
+        bool whole;
+    } rows[] = {{304, 8, 1, true},  {608, 8, 2, true},   {304, 16, 2, true}, {305, 8, 2, false},
+                {608, 8, 1, false}, {608, 16, 2, false}, {304, 1, 1, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct rp_rec_plan sample =
+            rp_rec_timing_plan_of(arch, rows[i].groups, rows[i].waves, rows[i].groups_per_cu);
+        struct rp_rec_plan whole;
+        assert_int_equal(
+            rp_rec_whole_plan_of(arch, &sample, rows[i].waves, rows[i].groups_per_cu, &whole),
+            rows[i].whole);
+        if (rows[i].whole)
+            assert_true(whole.count == rows[i].groups && whole.stride == 1);
+    }
+}
+
+/* Of a whole record the sample is enough, unless one workgroup has the work that others have not.
+ */
+static void a_sample_that_tells_nothing_is_not_taken(void **state)
+{
+    (void)state;
+    const struct rp_rec_plan sample = rp_rec_timing_plan_of(rp_arch_find("gfx942"), 304, 8, 1);
+    struct rp_rec_plan whole;
+    assert_true(rp_rec_whole_plan_of(rp_arch_find("gfx942"), &sample, 8, 1, &whole));
+    for (unsigned works = 0; works < 2; works++) {
+        struct made *m = made_planned(&whole, 8, 1);
+        const uint32_t v = made_valu(m, 4);
+        m->record->sample = sample;
+        for (uint64_t g = 0; g < whole.count; g++)
+            for (uint32_t w = 0; w < 8; w++)
+                for (unsigned i = 0; i < (works && g == 303 ? 200 : 20); i++)
+                    made_step(made_wave(m, g, w), v);
+        assert_int_equal(rp_record_narrow(m->record), 0);
+        assert_int_equal(m->record->plan.count, works ? 304 : sample.count);
+        assert_int_equal(m->record->plan.probes, works ? 0 : sample.probes);
+        for (uint64_t i = 0; i < m->record->plan.count + m->record->plan.probes; i++) {
+            const struct rp_rec_group *g = &m->record->group[i];
+            assert_int_equal(g->linear_id, rp_rec_linear_id(&m->record->plan, i));
+            assert_int_equal(g->wave[0].lines_only, i >= m->record->plan.count);
+            assert_int_equal(g->wave[0].step_count, i >= m->record->plan.count     ? 0
+                                                    : works && g->linear_id == 303 ? 200
+                                                                                   : 20);
+        }
+        made_free(m);
+    }
+}
+
 /* Each wave adds to a word twice: which one says @p kind, of all one, of each half of the grid, or
  * of each workgroup. Returns what the busiest line takes. */
 static double atomic_clocks(const struct rp_rec_plan *plan, const char *kind)
@@ -923,6 +976,8 @@ static void other_dies_may_take_longer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(persistent_grids_are_recorded_whole),
+        cmocka_unit_test(a_sample_that_tells_nothing_is_not_taken),
         cmocka_unit_test(a_simd_issues_every_four_clocks),
         cmocka_unit_test(a_full_machine_issues_as_fast),
         cmocka_unit_test(different_units_overlap),
