@@ -8,7 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/err.h"
 #include "trace/capture.h"
+#include "trace/code_object.h"
 #include "trace/records.h"
 #include "tracer/hsa_abi.h"
 #include "tracer/memory_snapshot.h"
@@ -685,6 +687,22 @@ static const struct rp_wanted_code *code_of(const struct rp_isolate *isolate, ui
     return code;
 }
 
+/** Returns the bytes of a kernel's arguments. The descriptors of kernels that Tensile has assembled
+ * say 0: their metadata says how many there are. */
+static uint32_t argument_bytes(const struct rp_wanted_kernel *kernel,
+                               const struct rp_wanted_code *code)
+{
+    struct rp_code_kernel facts = {0};
+    struct rp_err ignored = RP_ERR_INIT;
+    uint32_t bytes = kernel->rec.kernarg_bytes;
+
+    if (bytes == 0 &&
+        rp_code_kernel_read(code->bytes, code->count, kernel->symbol, &facts, NULL, &ignored) == 0)
+        bytes = (uint32_t)facts.kernarg_bytes;
+    rp_code_kernel_free(&facts);
+    return bytes;
+}
+
 static const char *send_facts(struct rp_tool *tool, const struct rp_isolate_place *place,
                               const struct rp_hsa_packet *packet)
 {
@@ -699,7 +717,6 @@ static const char *send_facts(struct rp_tool *tool, const struct rp_isolate_plac
         .kernarg = packet->kernarg,
         .private_bytes = packet->private_bytes,
         .group_bytes = packet->group_bytes,
-        .kernarg_bytes = kernel->rec.kernarg_bytes,
         .kernarg_align_bytes = kernel->rec.kernarg_align_bytes,
         .queue_index = place->queue_index,
         .header = packet->header,
@@ -710,6 +727,7 @@ static const char *send_facts(struct rp_tool *tool, const struct rp_isolate_plac
         return "the file of its code object is not in the memory of the program";
     if (!rp_hip_stream(tool, &d.stream))
         d.stream = UINT32_MAX;
+    d.kernarg_bytes = argument_bytes(kernel, code);
     d.code_base = code->load_base;
     d.code_bytes = code->load_bytes;
     memcpy(d.grid, packet->grid, sizeof(d.grid));

@@ -322,3 +322,21 @@ head -c 100 /dev/zero >>small
 chmod +x small
 expect 2 rocm-perf run --device software ./small
 says err 'small is a program of 32 bits: ROCm has libraries for 64-bit x86 only; compile it for that'
+
+# Tensile's assembler leaves the size of the arguments out of descriptors: it is in the metadata alone.
+python3 - <<'EOF'
+import struct
+code = bytearray(open("twice.co", "rb").read())
+elf = code.index(b"\x7fELF")
+table, = struct.unpack_from("<Q", code, elf + 40)
+size, count, names = struct.unpack_from("<HHH", code, elf + 58)
+headers = [struct.unpack_from("<IIQQQQ", code, elf + table + size * i) for i in range(count)]
+for header in headers:
+    at = elf + headers[names][4] + header[0]
+    if code[at:at + 8] == b".rodata\0":
+        assert struct.unpack_from("<I", code, elf + header[4] + 8)[0] >= 8
+        struct.pack_into("<I", code, elf + header[4] + 8, 0)
+open("twice.co", "wb").write(code)
+EOF
+expect 0 rocm-perf isolate --device software --kernel twice -o unsaid -- python3 hip.py
+expect 0 rocm-perf replay full-vm --device software --capture-dir unsaid --iterations 1 --verify

@@ -105,6 +105,32 @@ def compile_program(source, program, *options):
         file.write(wanted)
 
 
+def environment(folder, packages):
+    """Once, a virtual environment of Python with these packages. Returns its program."""
+    program, stamp = f"{folder}/bin/python", f"{folder}/packages"
+    if os.path.exists(stamp) and os.path.exists(program):
+        with open(stamp) as file:
+            if file.read() == repr(packages):
+                return program
+    shutil.rmtree(folder, ignore_errors=True)
+    if subprocess.run([sys.executable, "-m", "venv", folder], stdout=sys.stderr).returncode:
+        fail("python3 -m venv fails (Debian: python3-venv)")
+    if subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+                      stdout=sys.stderr).returncode:
+        fail("pip cannot install " + " ".join(packages))
+    with open(stamp, "w") as file:
+        file.write(repr(packages))
+    return program
+
+
+def compile_library(source, library, *options):
+    """A small library of the machine's own compiler, which takes no time."""
+    os.makedirs(os.path.dirname(library), exist_ok=True)
+    command = [os.environ.get("CC", "gcc"), "-O1", "-shared", "-fPIC", f"-Wl,-soname,{os.path.basename(library)}", *options]
+    if subprocess.run([*command, "-o", library, source], stdout=sys.stderr).returncode:
+        fail(f"{source} does not compile")
+
+
 def library_folders():
     """Where the libraries of ./setup --libraries are."""
     folder = os.path.join(os.environ["ROCM_PERF_LIBRARIES"], "usr/lib/x86_64-linux-gnu")
