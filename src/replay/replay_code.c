@@ -227,13 +227,15 @@ static int check_resources(const struct rp_code_kernel *original, const struct r
     return 0;
 }
 
-static int check_workgroup(const struct rp_code_kernel *c, const struct rp_abi_dispatch *d,
-                           struct rp_err *err)
+/* A kernel may have been launched with more work-items than it declares, as tinygrad's are: then
+ * another one that declares no fewer is none the worse. */
+static int check_workgroup(const struct rp_code_kernel *original, const struct rp_code_kernel *c,
+                           const struct rp_abi_dispatch *d, struct rp_err *err)
 {
     const uint64_t work_items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
     const uint64_t *required = c->required_workgroup;
 
-    if (work_items > c->max_workgroup)
+    if (work_items > c->max_workgroup && c->max_workgroup < original->max_workgroup)
         return rp_fail(err, RP_VERDICT,
                        "it is for workgroups of at most %" PRIu64
                        " work-items, the captured ones have %" PRIu64,
@@ -262,7 +264,7 @@ static int abi_check(const struct rp_code_kernel *original, const struct rp_code
     if (rc == 0)
         rc = check_args(original, candidate, dispatch, err);
     if (rc == 0)
-        rc = check_workgroup(candidate, dispatch, err);
+        rc = check_workgroup(original, candidate, dispatch, err);
     return rc < 0 ? rc : check_resources(original, candidate, dispatch, err);
 }
 

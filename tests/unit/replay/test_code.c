@@ -118,6 +118,9 @@ static void test_workgroups(void **state)
 {
     (void)state;
     WITH(c.max_workgroup = 1023, "at most 1023 work-items, the captured ones have 1024");
+    /* The captured kernel, too, declares fewer than it was launched with. */
+    WITH(d.workgroup[0] = 512; c.vgprs = 64, NULL);
+    WITH(d.workgroup[0] = 512; c.vgprs = 64; c.max_workgroup = 1023, "at most 1023 work-items");
     WITH(memcpy(c.required_workgroup, ((uint64_t[]){256, 2, 2}), 24), NULL);
     WITH(memcpy(c.required_workgroup, ((uint64_t[]){256, 4, 1}), 24), "workgroups of 256x4x1");
     WITH(c.uniform_workgroups = true, "grids of whole workgroups");
