@@ -110,14 +110,13 @@ static bool links_rocm(int fd, const Elf64_Ehdr *header, const Elf64_Phdr *dynam
     return false;
 }
 
-/* @return whether text at @p at, which @p bytes bytes follow, is a name of HIP's library */
+static const char hip_name[] = "libamdhip64.so";
+
+/* @return whether what follows HIP's name at @p at, within @p bytes bytes, is a version at most */
 static bool is_hip(const char *at, size_t bytes)
 {
-    static const char name[] = "libamdhip64.so";
-    size_t i = sizeof name - 1;
+    size_t i = sizeof hip_name - 1;
 
-    if (bytes <= i || memcmp(at, name, i) != 0)
-        return false;
     while (i < bytes && (at[i] == '.' || (at[i] >= '0' && at[i] <= '9')))
         i++;
     return i < bytes && at[i] == '\0';
@@ -127,30 +126,40 @@ static bool is_hip(const char *at, size_t bytes)
  * @param ahead  what comes before the bytes */
 static bool has_hip(const char *bytes, size_t count, char ahead)
 {
-    for (size_t i = 0; i < count; i++, ahead = bytes[i - 1])
-        if (bytes[i] == 'l' && (ahead == '\0' || ahead == '/') && is_hip(bytes + i, count - i))
+    const char *const end = bytes + count, *at = bytes;
+
+    while ((at = memmem(at, (size_t)(end - at), hip_name, sizeof hip_name - 1))) {
+        const char before = at > bytes ? at[-1] : ahead;
+
+        if ((before == '\0' || before == '/') && is_hip(at, (size_t)(end - at)))
             return true;
+        at++;
+    }
     return false;
 }
 
 /* A program that loads HIP by itself, as IREE's do, has its name among its constants. */
 static bool names_rocm(int fd, const Elf64_Ehdr *header)
 {
-    enum { STEP = 2 << 10, NAME = 32, MOST = 64 << 20 }; /* A thread may have a stack of 16 KiB. */
+    enum { STEP = 4 << 10, NAME = 32, MOST = 64 << 20 }; /* A thread may have a stack of 16 KiB. */
     char bytes[1 + STEP + NAME];
+    uint64_t left = MOST;
     Elf64_Phdr segment;
 
     for (unsigned i = 0; i < header->e_phnum; i++) {
         if (!read_at(fd, header->e_phoff + i * sizeof segment, &segment, sizeof segment))
             return false;
-        if (segment.p_type != PT_LOAD || segment.p_filesz > MOST)
+        if (segment.p_type != PT_LOAD || segment.p_flags & PF_X || segment.p_filesz > left)
             continue;
+        left -= segment.p_filesz;
         for (uint64_t at = 0; at < segment.p_filesz; at += STEP) {
             /* With the byte before, and as much of the next step as a name takes. */
             const uint64_t from = segment.p_offset + at - (at || segment.p_offset ? 1 : 0);
             const ssize_t got = pread(fd, bytes, sizeof bytes, (off_t)from);
 
-            if (got > 1 && has_hip(bytes + 1, (size_t)got - 1, bytes[0]))
+            if (got <= 1)
+                break; /* The file ends before its headers say. */
+            if (has_hip(bytes + 1, (size_t)got - 1, bytes[0]))
                 return true;
         }
     }

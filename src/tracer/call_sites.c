@@ -228,27 +228,46 @@ static uint32_t find_or_put(struct rp_tool *tool, const struct stack *stack)
     return entry->id;
 }
 
+/* The loader is asked without the lock: it has one of its own, which a thread may hold that waits
+ * for ours, because it loads a library whose constructors call HIP. */
+static void know_walks(struct rp_call_sites *sites, const void *runtime)
+{
+    uintptr_t own[2] = {0}, hip[2] = {0};
+    struct rp_python python = {0};
+    bool known;
+
+    pthread_mutex_lock(&sites->lock);
+    known = sites->walks_known;
+    pthread_mutex_unlock(&sites->lock);
+    if (known)
+        return;
+    find_range((const void *)(uintptr_t)&rp_call_site, own);
+    find_range(runtime, hip);
+    rp_python_find(&python);
+    pthread_mutex_lock(&sites->lock);
+    if (!sites->walks_known) {
+        memcpy(sites->own, own, sizeof(own));
+        memcpy(sites->hip, hip, sizeof(hip));
+        sites->python = python;
+        sites->walks_known = true;
+    }
+    pthread_mutex_unlock(&sites->lock);
+}
+
 uint32_t rp_call_site(struct rp_tool *tool, const void *runtime)
 {
     struct rp_call_sites *sites = &tool->hip.sites;
     struct stack stack = {0};
     uint32_t id = 0;
 
-    pthread_mutex_lock(&sites->lock);
-    if (!sites->walks_known) {
-        find_range((const void *)(uintptr_t)&rp_call_site, sites->own);
-        find_range(runtime, sites->hip);
-        rp_python_find(&sites->python);
-        sites->walks_known = true;
-    }
-    pthread_mutex_unlock(&sites->lock);
+    know_walks(sites, runtime);
     stack.count = walk(sites, stack.frames.native);
     if (stack.count == 0)
         return 0;
     stack.python_count = rp_python_walk(&sites->python, stack.python);
     for (uint32_t i = 0; i < stack.python_count; i++)
         stack.frames.python =
-            mix(mix(stack.frames.python, stack.python[i].code), stack.python[i].instruction);
+            mix(mix(stack.frames.python, stack.python[i].identity), stack.python[i].instruction);
     pthread_mutex_lock(&sites->lock);
     id = find_or_put(tool, &stack);
     pthread_mutex_unlock(&sites->lock);

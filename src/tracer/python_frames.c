@@ -79,42 +79,74 @@ void rp_python_find(struct rp_python *python)
 
 /* --- frames -------------------------------------------------------------------------------- */
 
-/* Every call is looked at, and a system call for each word would be felt. Where the structures were
- * found to be what they should be, they are read as Python reads them. */
-static uintptr_t word_of(const struct rp_python *python, uintptr_t from)
-{
-    uintptr_t word;
+/** Every call is looked at, and a system call for each word would be felt. Where all that was read
+ * of a stack was what it should be, the structures are read as Python reads them. */
+struct reading {
+    bool trusted;
+    bool failed; /**< there was nothing to read at an address */
+};
 
-    if (!python->trusted)
-        return word_at(from);
-    memcpy(&word, (const void *)from, sizeof(word));
+static uintptr_t word_of(struct reading *r, uintptr_t from)
+{
+    uintptr_t word = 0;
+
+    if (r->trusted)
+        memcpy(&word, (const void *)from, sizeof(word));
+    else if (!read_at(from, &word, sizeof(word)))
+        r->failed = true;
     return word;
 }
 
-static uintptr_t current_frame(const struct rp_python *python)
+static uintptr_t current_frame(const struct rp_python *python, struct reading *r)
 {
     const struct rp_python_layout *l = python->layout;
     uintptr_t at = python->is_initialized() ? (uintptr_t)python->thread_state() : 0;
 
-    at = at ? word_of(python, at + l->in_thread) : 0;
-    return at && l->in_c_frame >= 0 ? word_of(python, at + (size_t)l->in_c_frame) : at;
+    at = at ? word_of(r, at + l->in_thread) : 0;
+    return at && l->in_c_frame >= 0 ? word_of(r, at + (size_t)l->in_c_frame) : at;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t more)
+{
+    return (hash ^ more) * 0x9e3779b97f4a7c15u;
+}
+
+/* Another code object may lie where one was freed: its file's name and table of lines tell them
+ * apart, of which the end and the beginning are taken. */
+static uint64_t identity_of(const struct rp_python *python, uintptr_t code, struct reading *r)
+{
+    enum { TABLE_WORDS = 4 };
+    const struct rp_python_layout *l = python->layout;
+    const uintptr_t file = word_of(r, code + l->file), lines = word_of(r, code + l->lines);
+    const uintptr_t letters = file ? word_of(r, file + TEXT_LENGTH) : 0;
+    const uintptr_t bytes = lines ? word_of(r, lines + BYTES_LENGTH) : 0;
+    uint64_t hash = mix(mix(mix(code, file), letters), bytes);
+
+    if (letters >= sizeof(uintptr_t) && letters < sizeof(((struct rp_python_place *)0)->file))
+        hash = mix(hash, word_of(r, file + l->text + letters - sizeof(uintptr_t)));
+    for (unsigned i = 0; i < TABLE_WORDS && (i + 1) * sizeof(uintptr_t) <= bytes; i++)
+        hash = mix(hash, word_of(r, lines + BYTES_CONTENTS + i * sizeof(uintptr_t)));
+    return hash;
 }
 
 uint32_t rp_python_walk(struct rp_python *python, struct rp_python_frame ret[RP_PYTHON_FRAMES])
 {
     const struct rp_python_layout *l = python->layout;
-    uintptr_t at = l ? current_frame(python) : 0;
+    struct reading r = {.trusted = python->trusted};
+    uintptr_t at = l ? current_frame(python, &r) : 0;
     uint32_t count = 0;
 
     for (unsigned i = 0; at && i < MOST_SEEN && count < RP_PYTHON_FRAMES; i++) {
-        ret[count] = (struct rp_python_frame){word_of(python, at + l->code),
-                                              word_of(python, at + l->instruction)};
-        if (ret[count].code &&
-            word_of(python, ret[count].code + TYPE_OF_OBJECT) == python->code_type)
-            count++;
-        at = word_of(python, at + l->previous);
+        struct rp_python_frame frame = {.code = word_of(&r, at + l->code),
+                                        .instruction = word_of(&r, at + l->instruction)};
+
+        if (frame.code && word_of(&r, frame.code + TYPE_OF_OBJECT) == python->code_type) {
+            frame.identity = identity_of(python, frame.code, &r);
+            ret[count++] = frame;
+        }
+        at = word_of(&r, at + l->previous);
     }
-    if (count && !at)
+    if (count && !at && !r.failed)
         python->trusted = true; /* The chain had an end. */
     return count;
 }

@@ -16,7 +16,7 @@
 struct rp_python_layout;
 
 struct rp_python {
-    bool trusted;                          /**< its structures are as the layout says */
+    _Atomic bool trusted;                  /**< its structures are as the layout says */
     const struct rp_python_layout *layout; /**< NULL: there is none, or none that is known */
     uintptr_t code_type, text_type, bytes_type;
     int (*is_initialized)(void);
@@ -28,6 +28,7 @@ enum { RP_PYTHON_FRAMES = 16 };
 
 struct rp_python_frame {
     uintptr_t code;        /**< object, which lives as long as the frame does */
+    uint64_t identity;     /**< of it: another one has another, also at the same address */
     uintptr_t instruction; /**< where it is */
 };
 
