@@ -108,6 +108,9 @@ both(1, 2)
 thread = threading.Thread(target=both, args=(3, 4))
 thread.start()
 thread.join()
+# Code that is made anew each time, as of a notebook's cells, lies where the one before was.
+for cell in range(1, 9):
+    exec(compile("\n" * cell + "launcher.fill(at, 1)", "cell%d.py" % cell, "exec"))
 assert launcher.hip.hipDeviceSynchronize() == 0
 print(sys.version_info[1], *sorted(set(lines)))
 EOF
@@ -118,6 +121,8 @@ minor, *lines = map(int, re.search(r"^([0-9]+ [0-9]+ [0-9]+)$", open("out").read
 places = [json.loads(row[0]) for row in sqlite3.connect(glob.glob("lines/*.db")[0]).execute(
     "select line_info from rocpd_event where call_stack like '%hipMemset%' or call_stack like '%fill%'")]
 found = sorted({p["line"] for p in places if p.get("function") == "both" and p["file"].endswith("/lines.py")})
+cells = sorted({(p["file"].rsplit("/")[-1], p["line"]) for p in places if "cell" in p.get("file", "")})
+assert minor not in range(10, 14) or cells == [("cell%d.py" % n, n + 1) for n in range(1, 9)], cells
 assert not any(p.get("file", "").endswith(".c") for p in places), places
 assert minor not in range(10, 14) or found == lines, (found, lines, places)
 EOF
