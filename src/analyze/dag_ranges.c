@@ -33,12 +33,19 @@ struct turn {
     bool opens;
 };
 
-/** These are the ranges of a thread that are open, the outermost first. */
+/** This is a range that has been opened. */
+struct opened {
+    uint32_t range, name; /**< name: RP_DAG_NONE once it is closed */
+    uint32_t context;     /**< of the outermost DEEPEST that are open */
+};
+
+/** These are the ranges of a thread that are open, the outermost first, among some that are closed:
+ * those of a process may end in any order. The first and the last of them are open. */
 struct open_ranges {
-    struct {
-        uint32_t range, name, context;
-    } * at; /**< as many as there are ranges */
-    size_t depth;
+    struct opened *at; /**< as many as there are ranges */
+    uint32_t *slots;   /**< per range: where it is */
+    size_t begin, end, live;
+    uint32_t deepest; /**< context of the last one that has one */
 };
 
 /* Of ranges that open together the longest is the outermost; of those that end together it ends
@@ -69,42 +76,83 @@ static int by_place(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* Finds the contexts of the open ranges from one on. @return false: memory has ended */
-static bool find_contexts(struct rp_dag_ranges *ranges, struct open_ranges *open, size_t from)
+/* @return the context of a range within one; RP_NO_NUMBER: memory has ended */
+static uint32_t context_of(struct rp_dag_ranges *ranges, uint32_t around, uint32_t name)
 {
-    for (size_t i = from; i < open->depth; i++) {
-        const uint32_t around = i ? open->at[i - 1].context : RP_DAG_NONE;
+    return rp_idmap_add(&ranges->contexts, ((uint64_t)around + 1) << 32 | name);
+}
 
-        if (i < DEEPEST) {
-            const uint64_t key = ((uint64_t)around + 1) << 32 | open->at[i].name;
-            open->at[i].context = rp_idmap_add(&ranges->contexts, key);
-        } else {
-            open->at[i].context = around;
+/* Finds the contexts again after a range ended that had others inside. */
+static bool find_contexts(struct rp_dag_ranges *ranges, struct open_ranges *open)
+{
+    uint32_t around = RP_DAG_NONE;
+    size_t found = 0;
+
+    for (size_t i = open->begin; i < open->end && found < DEEPEST; i++)
+        if (open->at[i].name != RP_DAG_NONE) {
+            around = open->at[i].context = context_of(ranges, around, open->at[i].name);
+            if (around == RP_NO_NUMBER)
+                return false;
+            found++;
         }
-        if (open->at[i].context == RP_NO_NUMBER)
-            return false;
-    }
+    open->deepest = around;
     return true;
+}
+
+/* Removes what is closed when it is so much that finding the contexts takes long. */
+static void tidy(struct open_ranges *open)
+{
+    size_t kept = 0;
+
+    if (open->live && open->end - open->begin <= open->live + open->live / DEEPEST + DEEPEST)
+        return;
+    for (size_t i = open->begin; i < open->end; i++)
+        if (open->at[i].name != RP_DAG_NONE) {
+            open->slots[open->at[i].range] = (uint32_t)kept;
+            open->at[kept++] = open->at[i];
+        }
+    open->begin = 0;
+    open->end = kept;
+}
+
+static bool begin_range(struct rp_dag_ranges *ranges, const char *text, uint32_t range,
+                        struct open_ranges *open)
+{
+    const uint32_t name = rp_map_add_text(&ranges->names, text);
+    struct opened *at = &open->at[open->end];
+
+    *at = (struct opened){.range = range, .name = name, .context = open->deepest};
+    if (name == RP_NO_NUMBER)
+        return false;
+    if (open->live < DEEPEST)
+        open->deepest = at->context = context_of(ranges, open->deepest, name);
+    open->slots[range] = (uint32_t)open->end++;
+    open->live++;
+    return at->context != RP_NO_NUMBER;
+}
+
+static bool end_range(struct rp_dag_ranges *ranges, uint32_t range, struct open_ranges *open)
+{
+    const size_t slot = open->slots[range];
+    const bool last = slot + 1 == open->end;
+
+    open->at[slot].name = RP_DAG_NONE;
+    open->live--;
+    while (open->end > open->begin && open->at[open->end - 1].name == RP_DAG_NONE)
+        open->end--;
+    while (open->begin < open->end && open->at[open->begin].name == RP_DAG_NONE)
+        open->begin++;
+    tidy(open);
+    if (last && open->live < DEEPEST)
+        open->deepest = open->live ? open->at[open->end - 1].context : RP_DAG_NONE;
+    return last || find_contexts(ranges, open);
 }
 
 static bool turn_ranges(struct rp_dag_ranges *ranges, const struct rp_dag_process *p,
                         const struct turn *turn, struct open_ranges *open)
 {
-    size_t k = open->depth;
-
-    if (turn->opens) {
-        open->at[k].range = turn->range;
-        open->at[k].name = rp_map_add_text(&ranges->names, p->ranges[turn->range].name);
-        open->depth++;
-        return open->at[k].name != RP_NO_NUMBER && find_contexts(ranges, open, k);
-    }
-    while (k && open->at[k - 1].range != turn->range)
-        k--;
-    if (!k)
-        return true;
-    memmove(open->at + k - 1, open->at + k, (open->depth - k) * sizeof *open->at);
-    open->depth--;
-    return find_contexts(ranges, open, k - 1);
+    return turn->opens ? begin_range(ranges, p->ranges[turn->range].name, turn->range, open)
+                       : end_range(ranges, turn->range, open);
 }
 
 static bool add_stretches(struct rp_dag_ranges *ranges, const struct rp_dag_process *p,
@@ -112,14 +160,12 @@ static bool add_stretches(struct rp_dag_ranges *ranges, const struct rp_dag_proc
                           struct open_ranges *open)
 {
     for (size_t i = 0; i < count; i++) {
-        if (i && turns[i].thread != turns[i - 1].thread)
-            open->depth = 0;
         if (!turn_ranges(ranges, p, &turns[i], open))
             return false;
         ranges->list[ranges->count++] = (struct rp_dag_stretch){
             .start_ns = turns[i].time_ns,
-            .name = open->depth ? open->at[open->depth - 1].name : RP_DAG_NONE,
-            .context = open->depth ? open->at[open->depth - 1].context : RP_DAG_NONE,
+            .name = open->live ? open->at[open->end - 1].name : RP_DAG_NONE,
+            .context = open->deepest,
             .process = process,
             .thread = turns[i].thread,
         };
@@ -130,21 +176,24 @@ static bool add_stretches(struct rp_dag_ranges *ranges, const struct rp_dag_proc
 static int add_process(const struct rp_dag_process *p, uint32_t process,
                        struct rp_dag_ranges *ranges, struct rp_err *err)
 {
-    const size_t count = 2 * p->range_count;
-    rp_autofree struct turn *turns = malloc((count + 1) * sizeof *turns);
-    struct open_ranges open = {.at = malloc((p->range_count + 1) * sizeof *open.at)};
-    rp_autofree void *held = open.at;
+    size_t count = 0;
+    rp_autofree struct turn *turns = malloc((2 * p->range_count + 1) * sizeof *turns);
+    rp_autofree struct opened *at = malloc((p->range_count + 1) * sizeof *at);
+    rp_autofree uint32_t *slots = malloc((p->range_count + 1) * sizeof *slots);
+    struct open_ranges open = {.at = at, .slots = slots, .deepest = RP_DAG_NONE};
     struct rp_dag_stretch *grown =
-        realloc(ranges->list, (ranges->count + count + 1) * sizeof *grown);
+        realloc(ranges->list, (ranges->count + 2 * p->range_count + 1) * sizeof *grown);
 
     if (grown)
         ranges->list = grown;
-    if (!turns || !held || !grown)
+    if (!turns || !at || !slots || !grown)
         return rp_out_of_memory(err);
     for (uint32_t i = 0; i < p->range_count; i++) {
         const struct rp_dag_range *r = &p->ranges[i];
-        turns[2 * i] = (struct turn){r->start_ns, r->end_ns, r->thread, i, true};
-        turns[2 * i + 1] = (struct turn){r->end_ns, r->start_ns, r->thread, i, false};
+        if (r->end_ns <= r->start_ns)
+            continue; /* Repaired clocks may have left it no time. */
+        turns[count++] = (struct turn){r->start_ns, r->end_ns, r->thread, i, true};
+        turns[count++] = (struct turn){r->end_ns, r->start_ns, r->thread, i, false};
     }
     qsort(turns, count, sizeof *turns, by_turn);
     return add_stretches(ranges, p, process, turns, count, &open) ? 0 : rp_out_of_memory(err);
@@ -393,12 +442,21 @@ static void add_places(const struct rp_dag_ranges *ranges, struct rp_dag_range_s
     }
 }
 
+static void count_entry(const struct rp_dag_ranges *ranges, const char *name,
+                        struct rp_dag_range_sum *sums)
+{
+    const uint32_t number = rp_map_find_text(&ranges->names, name);
+
+    if (number != RP_NO_NUMBER)
+        sums[number].calls++;
+}
+
 static void count_entries(const struct rp_dag_trace *trace, const struct rp_dag_ranges *ranges,
                           struct rp_dag_range_sum *sums)
 {
     for (size_t i = 0; i < trace->process_count; i++)
         for (size_t k = 0; k < trace->processes[i].range_count; k++)
-            sums[rp_map_find_text(&ranges->names, trace->processes[i].ranges[k].name)].calls++;
+            count_entry(ranges, trace->processes[i].ranges[k].name, sums);
 }
 
 static int kernels_by_time(const void *a, const void *b)

@@ -15,7 +15,9 @@ def ranges(a, end, threads):
     """ROCTx ranges (thread or None, start, end, message): nested ones on even threads, one of the whole process."""
     span = (end - a.t0) // 7
     # The PyTorch profiler has none of the whole process.
-    out = [] if a.kineto else [(None, a.t0 + span, end - span // 3, "process")]
+    # Those of a process end in any order: requests that overlap begin and end one after the other.
+    out = [] if a.kineto else [(None, a.t0 + span, end - span // 3, "process")] + \
+        [(None, a.t0 + k * span // 40, a.t0 + k * span // 40 + 2 * span + k, "request %d" % (k % 5)) for k in range(100)]
     for tid in range(0, threads, 2):
         for k in range(7):
             start = a.t0 + k * span
