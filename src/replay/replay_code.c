@@ -483,7 +483,10 @@ static int set_host_arg(const struct rp_code_arg *arg, size_t i, const struct rp
 
     if (rc < 0)
         return rc;
-    if (arg->bytes != sizeof address || args->count == RP_HOST_ARGS)
+    if (args->count == RP_HOST_ARGS)
+        return rp_fail(err, RP_BAD_INPUT, "the kernels have more than %d arguments for their host",
+                       RP_HOST_ARGS);
+    if (arg->bytes != sizeof address)
         return rp_fail(err, RP_BAD_INPUT, "the metadata of the code object is damaged: its %s",
                        hidden[i].kind);
     address = args->base + args->count * RP_HOST_ARG_BYTES;

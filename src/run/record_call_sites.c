@@ -166,14 +166,17 @@ static bool is_interpreter(const struct rp_call_sites *sites, uint32_t module_id
     const char *path = rp_record_file_string(sites->file, module_id), *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
 
-    return strncmp(name, "python", strlen("python")) == 0 ||
-           strncmp(name, "libpython", strlen("libpython")) == 0 || strstr(path, "/lib-dynload/");
+    /* "python3.11" and "libpython3.11.so.1.0", not "python_bindings.so" */
+    name += strncmp(name, "lib", 3) == 0 ? 3 : 0;
+    return (strncmp(name, "python", 6) == 0 &&
+            name[6 + strspn(name + 6, "0123456789.so")] == '\0') ||
+           strstr(path, "/lib-dynload/");
 }
 
 /* Packages that are installed, and Python's own modules, are not the user's source. */
 static bool is_of_packages(const char *file)
 {
-    static const char *const within[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
+    static const char *const within[] = {"/site-packages/", "/dist-packages/", "/lib/python3."};
 
     for (size_t i = 0; i < sizeof within / sizeof *within; i++)
         if (strstr(file, within[i]))

@@ -597,7 +597,6 @@ int rp_private_rocm_make(const struct rp_private_rocm_options *options, char **r
                          struct rp_err *err)
 {
     rp_cleanup(making_free) struct making m = {.options = options};
-    struct rp_err ignored = RP_ERR_INIT;
 
     if (options->keyring && access(options->keyring, R_OK) < 0)
         return rp_fail_errno(err, RP_USAGE, errno,
@@ -610,7 +609,7 @@ int rp_private_rocm_make(const struct rp_private_rocm_options *options, char **r
         return -(int)err->code;
     *ret_version = version_of(m.final);
     /* One of an older setup gets what it lacks, unless it is somebody else's. */
-    if (!has(m.final, USUAL "/" STAMP))
-        make_usual_layout(m.final, *ret_version, &ignored);
-    return 0;
+    return !has(m.final, USUAL "/" STAMP) && access(m.final, W_OK) == 0
+               ? make_usual_layout(m.final, *ret_version, err)
+               : 0;
 }

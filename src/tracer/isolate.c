@@ -692,12 +692,15 @@ static const struct rp_wanted_code *code_of(const struct rp_isolate *isolate, ui
 static uint32_t argument_bytes(const struct rp_wanted_kernel *kernel,
                                const struct rp_wanted_code *code)
 {
+    enum { MOST = 1 << 16 }; /* HIP and compilers allow fewer; what says more is damaged. */
     struct rp_code_kernel facts = {0};
     struct rp_err ignored = RP_ERR_INIT;
     uint32_t bytes = kernel->rec.kernarg_bytes;
 
     if (bytes == 0 &&
-        rp_code_kernel_read(code->bytes, code->count, kernel->symbol, &facts, NULL, &ignored) == 0)
+        rp_code_kernel_read(code->bytes, code->count, kernel->symbol, &facts, NULL, &ignored) ==
+            0 &&
+        facts.kernarg_bytes <= MOST)
         bytes = (uint32_t)facts.kernarg_bytes;
     rp_code_kernel_free(&facts);
     return bytes;

@@ -683,7 +683,7 @@ void rp_fault_kernel(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t
                         name, kinds[fault->kind].what, fault->text, where, lane);
     print_line(cp, line, used, sizeof line);
     print_details(cp, details, describe(cp, kernel_object_va, name, fault, details));
-    last_address = fault->address;
+    last_address = fault->kind == RP_FAULT_MEMORY ? fault->address : 0;
     rp_fault_stop(cp, queue, kinds[fault->kind].error);
 }
 
