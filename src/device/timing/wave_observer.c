@@ -635,7 +635,8 @@ static bool reach_range(const struct rp_buffer *b, unsigned bytes, struct reach 
 {
     const uint64_t start = b->base + b->scalar_offset;
     uint64_t last = 0;
-    if (b->private || b->index || !b->offset || b->add_lane || b->swizzled || b->unchecked)
+    if (b->private || b->index || !b->offset || b->add_lane || b->swizzled || b->unchecked ||
+        b->by_record)
         return false;
     for (unsigned lane = 0; lane < RP_LANES; lane++) {
         const uint32_t offset = b->offset[lane] + b->inst_offset;

@@ -1,4 +1,5 @@
 """Steps of training of a small network: forward, backward and SGD in tinygrad, and the same in NumPy."""
+import os
 import sys
 
 import numpy as np
@@ -6,29 +7,9 @@ from tinygrad import Tensor
 from tinygrad.helpers import Context
 from tinygrad.nn.optim import SGD
 
-BATCH, INPUTS, HIDDEN, CLASSES, STEPS, RATE = 64, 50, 96, 10, 3, 0.1
-rng = np.random.default_rng(7)
-x = rng.standard_normal((BATCH, INPUTS), dtype=np.float32)
-y = rng.integers(0, CLASSES, BATCH)
-weights = [(rng.standard_normal(shape) * 0.1).astype(np.float32)
-           for shape in ((INPUTS, HIDDEN), (HIDDEN,), (HIDDEN, CLASSES), (CLASSES,))]
-
-
-def by_numpy():
-    w1, b1, w2, b2 = (w.astype(np.float64) for w in weights)
-    losses = []
-    for _ in range(STEPS):
-        hidden = np.maximum(x @ w1 + b1, 0)
-        logits = hidden @ w2 + b2
-        p = np.exp(logits - logits.max(1, keepdims=True))
-        p /= p.sum(1, keepdims=True)
-        losses.append(-np.log(p[np.arange(BATCH), y]).mean())
-        d = p.copy()
-        d[np.arange(BATCH), y] -= 1
-        d /= BATCH
-        dh = (d @ w2.T) * (hidden > 0)
-        w1, b1, w2, b2 = w1 - RATE * x.T @ dh, b1 - RATE * dh.sum(0), w2 - RATE * hidden.T @ d, b2 - RATE * d.sum(0)
-    return losses, (w1, b1, w2, b2)
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+from training import RATE, STEPS, by_numpy, weights, x, y  # noqa: E402
 
 
 def by_tinygrad():
