@@ -11,9 +11,12 @@ import tarfile
 SETUP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../setup")
 
 
-def fail(text):
+UNREACHABLE = 69  # EX_UNAVAILABLE of sysexits.h; tests/night/frameworks knows it
+
+
+def fail(text, status=4):
     print(f"prepare: {text}", file=sys.stderr)
-    sys.exit(4)
+    sys.exit(status)
 
 
 def arguments(usage):
@@ -115,8 +118,12 @@ def environment(folder, packages):
     shutil.rmtree(folder, ignore_errors=True)
     if subprocess.run([sys.executable, "-m", "venv", folder], stdout=sys.stderr).returncode:
         fail("python3 -m venv fails (Debian: python3-venv)")
-    if subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
-                      stdout=sys.stderr).returncode:
+    pip = subprocess.run([program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
+                         stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
+    sys.stderr.write(pip.stderr)
+    if pip.returncode and "connection broken by" in pip.stderr:
+        fail("pip cannot reach PyPI", UNREACHABLE)
+    if pip.returncode:
         fail("pip cannot install " + " ".join(packages))
     with open(stamp, "w") as file:
         file.write(repr(packages))
