@@ -1,11 +1,13 @@
 """A block of a transformer (block.mlir), which iree-compile has compiled: run on IREE's HIP driver, compared with NumPy.
 
 usage: block.py MODULE python|program
+       block.py MODULE TIMES             nothing is compared: prints the processor seconds of each of so many runs
 """
 import os
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy
 from iree import runtime
@@ -39,10 +41,21 @@ def block(x, scale1, shift1, wq, wk, wv, wo, scale2, shift2, up, down):
     return x + 0.5 * wide * (1 + numpy.tanh((2 / numpy.pi)**0.5 * (wide + 0.044715 * wide**3))) @ down
 
 
-def by_python(module, inputs):
+def load(module):
     config = runtime.Config("hip")
-    loaded = runtime.load_vm_module(runtime.VmModule.mmap(config.vm_instance, module), config)
-    return loaded["block"](*inputs).to_host()
+    return runtime.load_vm_module(runtime.VmModule.mmap(config.vm_instance, module), config)["block"]
+
+
+def by_python(module, inputs):
+    return load(module)(*inputs).to_host()
+
+
+def measure(module, inputs, times):
+    run = load(module)
+    for _ in range(times):
+        begin = time.process_time()
+        run(*inputs).to_host()
+        print(f"took {time.process_time() - begin:.6f} s")
 
 
 def by_program(module, inputs):
@@ -57,9 +70,12 @@ def by_program(module, inputs):
 
 
 def main():
-    run = {"python": by_python, "program": by_program}[sys.argv[2]]
     random = numpy.random.default_rng(27)
     inputs = [random.standard_normal((TOKENS, CHANNELS), dtype=numpy.float32), *weights(random)]
+    if sys.argv[2].isdigit():
+        measure(sys.argv[1], inputs, int(sys.argv[2]))
+        return
+    run = {"python": by_python, "program": by_program}[sys.argv[2]]
     found = run(sys.argv[1], inputs)
     wanted = block(*(value.astype(numpy.float64) for value in inputs))
     error = numpy.abs(found - wanted).max() / numpy.abs(wanted).max()

@@ -1,6 +1,7 @@
 // Makes a small model of random weights, and lets ggml's HIP backend and its CPU backend go on with the same prompt. The same
 // weights in f32 on the CPU say how far off both are: quantized matrices are multiplied with activations of 8 bits.
-// usage: tokens f16|q8_0|q4_0 [SEED]
+// usage: tokens f16|q8_0|q4_0 [SEED [PROMPTS]]
+// With PROMPTS nothing is compared: the GPU reads the prompt that often, and the processor seconds of each are printed.
 #include "ggml-backend.h"
 #include "gguf.h"
 #include "llama.h"
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <random>
 #include <string>
@@ -218,6 +220,32 @@ int compare(const std::string &type, const Answer &gpu, const Answer &cpu, const
     return right ? 0 : 1;
 }
 
+double processor_seconds() {
+    timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
+// The seconds are those of all threads, and so of the software device, too.
+int read_prompts(Session &session, const std::vector<llama_token> &prompt, int times) {
+    for (int i = 0; i < times; i++) {
+        llama_memory_clear(llama_get_memory(session.context), true);
+        const double begin = processor_seconds();
+        session.decode(prompt);
+        std::printf("took %.6f s\n", processor_seconds() - begin);
+    }
+    return 0;
+}
+
+int compare_all(const std::string &type, Scratch &scratch, const std::string &model, const std::vector<llama_token> &prompt,
+                Session &on_gpu) {
+    const std::string exact_model = scratch.file("f32.gguf");
+    quantize(model, exact_model, LLAMA_FTYPE_ALL_F32);
+    Session on_cpu(model, nullptr), exact(exact_model, nullptr);
+    const Answer cpu = answer(on_cpu, prompt, nullptr);
+    return compare(type, answer(on_gpu, prompt, &cpu.tokens), cpu, answer(exact, prompt, &cpu.tokens));
+}
+
 ggml_backend_dev_t gpu() {
     for (size_t i = 0; i < ggml_backend_dev_count(); i++)
         if (ggml_backend_dev_type(ggml_backend_dev_get(i)) == GGML_BACKEND_DEVICE_TYPE_GPU) return ggml_backend_dev_get(i);
@@ -229,7 +257,8 @@ ggml_backend_dev_t gpu() {
 int main(int count, char **words) {
     const std::string type = count > 1 ? words[1] : "";
     const unsigned seed = count > 2 ? unsigned(std::atoi(words[2])) : 1;
-    if (type != "f16" && type != "q8_0" && type != "q4_0") fail("usage: tokens f16|q8_0|q4_0 [SEED]");
+    const int prompts = count > 3 ? std::atoi(words[3]) : 0;
+    if (type != "f16" && type != "q8_0" && type != "q4_0") fail("usage: tokens f16|q8_0|q4_0 [SEED [PROMPTS]]");
     // Errors alone are printed.
     llama_log_set([](ggml_log_level level, const char *text, void *) {
         if (level == GGML_LOG_LEVEL_ERROR) std::fputs(text, stderr);
@@ -248,11 +277,11 @@ int main(int count, char **words) {
         std::mt19937 source(seed + 1);
         std::vector<llama_token> prompt = {1};
         while (prompt.size() < kPrompt) prompt.push_back(llama_token(3 + source() % (kWords - 3)));
-        const std::string exact_model = scratch.file("f32.gguf");
-        quantize(model, exact_model, LLAMA_FTYPE_ALL_F32);
-        Session on_cpu(model, nullptr), on_gpu(model, gpu()), exact(exact_model, nullptr);
-        const Answer cpu = answer(on_cpu, prompt, nullptr);
-        status = compare(type, answer(on_gpu, prompt, &cpu.tokens), cpu, answer(exact, prompt, &cpu.tokens));
+        Session on_gpu(model, gpu());
+        if (prompts)
+            status = read_prompts(on_gpu, prompt, prompts);
+        else
+            status = compare_all(type, scratch, model, prompt, on_gpu);
     }
     llama_backend_free();
     return status;
