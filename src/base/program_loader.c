@@ -196,17 +196,34 @@ static bool is_own(const char *path)
     return begins(name, "rocm-perf");
 }
 
-static bool needs_loader(const char *path)
+/* The user knows better, of a program that does not need HIP whose name it has. */
+static bool is_kept(const char *kept, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+    for (const char *at = kept; at && *at;) {
+        const size_t length = strcspn(at, ":");
+        const char *as = memchr(at, '/', length) ? path : name;
+
+        if (length && strlen(as) == length && memcmp(as, at, length) == 0)
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+static bool needs_loader(const struct rp_loader_environment *env, const char *path)
 {
     Elf64_Phdr interp, dynamic;
     Elf64_Ehdr header;
     int fd = open_file(path);
-    bool is = fd >= 0 && can_execute(path) && !has_rights_of_its_own(fd) &&
-              read_header(fd, &header) && find_segment(fd, &header, PT_INTERP, &interp) &&
+    bool is = fd >= 0 && !is_kept(env->own_loader, path) && can_execute(path) &&
+              !has_rights_of_its_own(fd) && read_header(fd, &header) &&
+              find_segment(fd, &header, PT_INTERP, &interp) &&
               find_segment(fd, &header, PT_DYNAMIC, &dynamic) &&
               takes_another_loader(fd, &interp) &&
               (is_python(path) || links_rocm(fd, &header, &dynamic) ||
-               (!is_own(path) && names_rocm(fd, &header)));
+               (env->has_gpu && !is_own(path) && names_rocm(fd, &header)));
 
     if (fd >= 0)
         close_file(fd);
@@ -373,57 +390,57 @@ struct target {
 };
 
 /** @param found room for the path of what env would start */
-static bool find_target(const char *path, char *const *argv, const char *search_path,
-                        char line[256], char found[PATH_MAX], struct target *ret)
+static bool find_target(const struct rp_loader_environment *env, const char *path,
+                        char *const *argv, char line[256], char found[PATH_MAX], struct target *ret)
 {
     char *program, *argument;
 
     *ret = (struct target){.program = path, .name = argv[0]};
-    if (needs_loader(path))
+    if (needs_loader(env, path))
         return true;
-    if (!read_script_line(path, line, &program, &argument))
+    if (is_kept(env->own_loader, path) || !read_script_line(path, line, &program, &argument))
         return false;
     *ret = (struct target){program, program, argument, (char *)(uintptr_t)path};
     if (is_env_of(program, argument)) {
-        if (!rp_loader_search(search_path, argument, found))
+        if (!rp_loader_search(env->search_path, argument, found))
             return false;
         *ret = (struct target){found, argument, NULL, ret->script};
     }
-    return needs_loader(ret->program);
+    return needs_loader(env, ret->program);
 }
 
-static __attribute__((noinline)) bool script_needs_loader(const char *path, const char *search_path)
+static __attribute__((noinline)) bool script_needs_loader(const struct rp_loader_environment *env,
+                                                          const char *path)
 {
     char *const no_words[] = {NULL};
     char line[256], found[PATH_MAX];
     struct target target;
 
-    return find_target(path, no_words, search_path, line, found, &target);
+    return find_target(env, path, no_words, line, found, &target);
 }
 
-bool rp_loader_is_needed(const char *path, const char *search_path)
+bool rp_loader_is_needed(const struct rp_loader_environment *env, const char *path)
 {
     const int saved = errno;
     char line[256];
-    const bool is = needs_loader(path) || (rp_loader_script_program(path, line) &&
-                                           script_needs_loader(path, search_path));
+    const bool is = needs_loader(env, path) ||
+                    (rp_loader_script_program(path, line) && script_needs_loader(env, path));
 
     errno = saved;
     return is;
 }
 
-bool rp_loader_command(const char *setting, const char *user_libraries, const char *search_path,
-                       const char *path, char *const *argv, struct rp_loader_words *words,
-                       char **ret_argv)
+bool rp_loader_command(const struct rp_loader_environment *env, const char *path, char *const *argv,
+                       struct rp_loader_words *words, char **ret_argv)
 {
     struct setting parts;
     struct target target;
     char **at = ret_argv;
 
-    if (!argv || !argv[0] || !cut_setting(setting, words, &parts) ||
-        !find_target(path, argv, search_path, words->script_line, words->script_program, &target) ||
+    if (!argv || !argv[0] || !cut_setting(env->setting, words, &parts) ||
+        !find_target(env, path, argv, words->script_line, words->script_program, &target) ||
         !make_absolute(target.program, words->program) ||
-        !join_libraries(words->libraries, user_libraries, parts.folders))
+        !join_libraries(words->libraries, env->libraries, parts.folders))
         return false;
     *at++ = parts.loader;
     *at++ = (char *)"--library-path";

@@ -21,6 +21,10 @@
  * it looks for libraries. Unset: programs start as they are. */
 #define RP_LOADER_VARIABLE "ROCM_PERF_DEVICE_LOADER"
 
+/** "NAME:NAME...": programs and scripts, by file name or by path, that start as they are whatever
+ * their files say. */
+#define RP_OWN_LOADER_VARIABLE "ROCM_PERF_OWN_LOADER"
+
 enum {
     RP_LOADER_ARGUMENTS = 12,       /**< that a command has more than the program's own, at most */
     RP_LOADER_SETTING_BYTES = 4096, /**< a longer setting is not taken, */
@@ -35,25 +39,31 @@ struct rp_loader_words {
     char program[PATH_MAX], script_program[PATH_MAX];
 };
 
+/** What the environment of the new program says. All texts may be NULL: there is none. */
+struct rp_loader_environment {
+    const char *setting;     /**< RP_LOADER_VARIABLE */
+    const char *own_loader;  /**< RP_OWN_LOADER_VARIABLE */
+    const char *libraries;   /**< LD_LIBRARY_PATH, which the loader no longer looks at */
+    const char *search_path; /**< PATH, for scripts that begin with "#!/usr/bin/env" */
+    bool has_gpu; /**< or the software device: what HIP could not use, is not made ready for it */
+};
+
 /**
- * Says whether the loader of @p setting has to start a program: a dynamic one for x86-64 which
- * links ROCm's runtime, or is Python, or has Python in it; or a script for such a program.
- * @param setting the value of RP_LOADER_VARIABLE; NULL: none
- * @param user_libraries the program's LD_LIBRARY_PATH, which the loader no longer looks at; NULL
- * @param search_path the program's PATH, for scripts that begin with "#!/usr/bin/env"; NULL: none
+ * Says whether the loader of @p env has to start a program: a dynamic one for x86-64 which links
+ * ROCm's runtime, or is Python, or has Python in it, or names HIP's library and has a GPU; or a
+ * script for such a program.
  * @param path of the program's file; must live as long as the command
  * @param argv the program's, with its name
  * @param words must live as long as the command
  * @param ret_argv the command, NULL-terminated; it has room for argv and RP_LOADER_ARGUMENTS more
  * @return false: exec() may do it, and says what is wrong
  */
-bool rp_loader_command(const char *setting, const char *user_libraries, const char *search_path,
-                       const char *path, char *const *argv, struct rp_loader_words *words,
-                       char **ret_argv);
+bool rp_loader_command(const struct rp_loader_environment *env, const char *path, char *const *argv,
+                       struct rp_loader_words *words, char **ret_argv);
 
 /** Says of most programs that rp_loader_command() would return false for them, without the 30 KB of
  * struct rp_loader_words: a thread that starts programs may have 16 KB of stack. */
-bool rp_loader_is_needed(const char *path, const char *search_path);
+bool rp_loader_is_needed(const struct rp_loader_environment *env, const char *path);
 
 /** Returns what the first line of a script names, in @p line; NULL: it is no script that can be
  * read, or has no such line. */

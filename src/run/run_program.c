@@ -66,14 +66,19 @@ static void plan_argv(const struct rp_environment *env, const struct rp_run_opti
                       char *const *argv, struct rp_launch_plan *plan)
 {
     rp_autofree char *setting = rp_loader_setting(env, gnu_get_libc_version());
+    const struct rp_loader_environment loader = {
+        .setting = setting,
+        .own_loader = variable_of(options, RP_OWN_LOADER_VARIABLE),
+        .libraries = variable_of(options, "LD_LIBRARY_PATH"),
+        .search_path = variable_of(options, "PATH"),
+        .has_gpu = true, /* a true one, or the device that is loaded with the program */
+    };
     const size_t argc = count_args(argv);
 
     plan->argv = rp_alloc_zero(argc + RP_LOADER_ARGUMENTS, sizeof *plan->argv);
     plan->words = rp_alloc_zero(1, sizeof *plan->words);
     plan->named = path_as_named(variable_of(options, "PATH"), argv[0], plan->executable);
-    if (rp_loader_command(setting, variable_of(options, "LD_LIBRARY_PATH"),
-                          variable_of(options, "PATH"), plan->named, argv, plan->words,
-                          plan->argv)) {
+    if (rp_loader_command(&loader, plan->named, argv, plan->words, plan->argv)) {
         plan->path = rp_strdup(plan->argv[0]);
     } else {
         memcpy(plan->argv, argv, argc * sizeof *argv);

@@ -88,19 +88,40 @@ static bool may_need_loader(char *const *env)
     return variable(env, RP_LOADER_VARIABLE) != NULL;
 }
 
+/* A program that is started without this library, as a profiler's own helpers are, has no use for
+ * HIP, and nothing that would show it its own path as /proc/self/exe. */
+static bool has_device(char *const *env)
+{
+    const char *preloaded = variable(env, "LD_PRELOAD");
+
+    return preloaded && strstr(preloaded, "librocm-perf-device.so");
+}
+
+static struct rp_loader_environment environment_of(char *const *env)
+{
+    return (struct rp_loader_environment){
+        .setting = variable(env, RP_LOADER_VARIABLE),
+        .own_loader = variable(env, RP_OWN_LOADER_VARIABLE),
+        .libraries = variable(env, "LD_LIBRARY_PATH"),
+        .search_path = variable(env, "PATH"),
+        .has_gpu = has_device(env),
+    };
+}
+
 static bool is_for_loader(const char *path, char *const *env)
 {
-    return may_need_loader(env) && rp_loader_is_needed(path, variable(env, "PATH"));
+    const struct rp_loader_environment facts = environment_of(env);
+
+    return facts.setting && rp_loader_is_needed(&facts, path);
 }
 
 /** @return whether @p ret_argv is the command to start instead */
 static bool by_loader(const char *path, char *const *argv, char *const *env,
                       struct rp_loader_words *words, char **ret_argv)
 {
+    const struct rp_loader_environment facts = environment_of(env);
     const int saved = errno;
-    const bool is =
-        rp_loader_command(variable(env, RP_LOADER_VARIABLE), variable(env, "LD_LIBRARY_PATH"),
-                          variable(env, "PATH"), path, argv, words, ret_argv);
+    const bool is = rp_loader_command(&facts, path, argv, words, ret_argv);
 
     errno = saved;
     return is;

@@ -150,6 +150,32 @@ says out 'unloaded 0'
 expect 0 rocm-perf profile --device software --runs 1 -o loads-profile -- sh -c ./loads
 says out 'fillBuffer'
 
+# One that merely has HIP's name in it starts as it is where the user says so, and where it has no device.
+cat >names.c <<'EOF'
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+const char *const name = "libamdhip64.so";
+
+int main(int argc, char **argv)
+{
+    struct stat is, self;
+    int fd = open("/proc/self/exe", O_RDONLY);
+
+    return stat(argv[0], &self) != 0 || fstat(fd, &is) != 0 || is.st_ino != self.st_ino ? 7 : argc - 1;
+}
+EOF
+cc names.c -o names || fail 'compile names.c'
+expect 0 ./names
+expect 0 env ROCM_PERF_OWN_LOADER=other:names rocm-perf run --device software -- ./names
+expect 0 env ROCM_PERF_OWN_LOADER=names rocm-perf run --device software -- sh -c './names && echo child'
+says out child
+expect 0 rocm-perf run --device software -- sh -c 'env -u LD_PRELOAD ./names && echo alone'
+says out alone
+expect 0 env ROCM_PERF_OWN_LOADER=names rocm-perf run --device software -- ./loads
+says out 'unloaded 0'
+
 # Children: those that load HIP find the device, and the others the machine's libc.
 printf '#!/bin/sh\n/bin/true && grep -c "$ROCM" /proc/self/maps\nexit 9\n' >shell.sh
 cat >children.py <<'EOF'

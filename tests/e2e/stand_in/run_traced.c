@@ -1,4 +1,4 @@
-/* usage: rocm-perf-run-traced OUT_DIR -- PROGRAM [ARGS...]
+/* usage: run_traced OUT_DIR -- PROGRAM [ARGS...]
  *
  * What the stand-in for rocprofv3 records a program with: runs it on the software device under our
  * collector, writes OUT_DIR/trace_results.db ..., and ends as the program did. */
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     request.argv = argv + 3;
     rp_proc_survive_signals();
     if (rp_environment_detect(&env, &err) < 0 || rp_run_program(&request, &run, &err) < 0) {
-        fprintf(stderr, "rocm-perf-run-traced: %s\n", err.text);
+        fprintf(stderr, "run_traced: %s\n", err.text);
         return 99;
     }
     if (run.end.signaled) {

@@ -70,17 +70,30 @@ static char *put_script(const char *name, const char *text)
 
 static struct rp_loader_words words;
 static char *command[3 + RP_LOADER_ARGUMENTS];
+static const char *own_loader;
+static bool no_gpu;
 
 /** @param user_libraries  LD_LIBRARY_PATH */
 static bool plan(const char *path, const char *user_libraries)
 {
     char *const argv[] = {(char *)"name", (char *)"-x", NULL};
 
-    bool is = rp_loader_command("/bin/sh:/p/libstdc++.so.6:/p/lib", user_libraries, scratch_dir,
-                                path, argv, &words, command);
+    const struct rp_loader_environment env = {.setting = "/bin/sh:/p/libstdc++.so.6:/p/lib",
+                                              .own_loader = own_loader,
+                                              .libraries = user_libraries,
+                                              .search_path = scratch_dir,
+                                              .has_gpu = !no_gpu};
+    bool is = rp_loader_command(&env, path, argv, &words, command);
 
-    assert_true(!is || rp_loader_is_needed(path, scratch_dir));
+    assert_true(!is || rp_loader_is_needed(&env, path));
     return is;
+}
+
+/** Plans with another setting, and nothing else in the environment. */
+static bool plan_as_set(const char *setting, const char *path, char *const *argv)
+{
+    return rp_loader_command(&(struct rp_loader_environment){.setting = setting}, path, argv,
+                             &words, command);
 }
 
 static void is_command(const char *const *expected)
@@ -111,13 +124,15 @@ static void programs_that_may_load_rocm_are_started(void **state)
         {"python3", USUAL, "libm.so.6", 04755, false}, /* with another user's rights */
         {"python3", USUAL, "libm.so.6", 0644, false},
     };
+    const struct rp_loader_environment nothing = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct program p = program_of(rows[i].interp, rows[i].library);
         rp_autofree char *path = put(rows[i].name, &p, sizeof p, rows[i].mode);
 
-        if (plan(path, NULL) != rows[i].wanted || rp_loader_is_needed(path, NULL) != rows[i].wanted)
+        if (plan(path, NULL) != rows[i].wanted ||
+            rp_loader_is_needed(&nothing, path) != rows[i].wanted)
             fail_msg("row %zu: %s", i, rows[i].name);
         unlink(path);
     }
@@ -161,6 +176,49 @@ static void programs_that_load_hip_by_themselves_are_started(void **state)
     free(bytes);
 }
 
+/* The name alone does not say that a program needs HIP. */
+static void programs_that_the_user_names_and_those_without_a_gpu_start_as_they_are(void **state)
+{
+    struct program p = program_of(USUAL, "libc.so.6");
+    struct program linked = program_of(USUAL, "libamdhip64.so.7");
+
+    (void)state;
+    strcpy(p.names + 20, "libamdhip64.so");
+    rp_autofree char *path = put("monitor", &p, sizeof p, 0755);
+    rp_autofree char *hip = put("linked", &linked, sizeof linked, 0755);
+    rp_autofree char *line = rp_format("#!%s\n", hip);
+    rp_autofree char *script = put_script("starts-linked", line);
+    rp_autofree char *by_path = rp_format("/nowhere:%s", path);
+    const struct {
+        const char *kept, *path;
+        bool no_gpu, wanted;
+    } rows[] = {
+        {NULL, path, false, true},
+        {NULL, path, true, false},
+        {NULL, hip, true, true}, /* Without it, it would not even start. */
+        {"monitor", path, false, false},
+        {"a:monitor", path, false, false},
+        {"monitor:b", path, false, false},
+        {by_path, path, false, false},
+        {"/elsewhere/monitor", path, false, true},
+        {"monitors:moni::", path, false, true},
+        {"monitor", hip, false, true},
+        {"linked", hip, false, false},
+        {NULL, script, false, true},
+        {"starts-linked", script, false, false},
+        {"linked", script, false, false},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        own_loader = rows[i].kept;
+        no_gpu = rows[i].no_gpu;
+        if (plan(rows[i].path, NULL) != rows[i].wanted)
+            fail_msg("row %zu", i);
+    }
+    own_loader = NULL;
+    no_gpu = false;
+}
+
 static void what_is_no_such_program_is_left_alone(void **state)
 {
     struct program p = program_of(USUAL, "libm.so.6");
@@ -184,10 +242,10 @@ static void what_is_no_such_program_is_left_alone(void **state)
     p.segments[1].p_type = PT_INTERP;
     rp_autofree char *path = put("python3", &p, sizeof p, 0755);
     assert_true(plan(path, NULL));
-    assert_false(rp_loader_command(NULL, NULL, NULL, path, argv, &words, command));
-    assert_false(rp_loader_command("/bin/sh:/p", NULL, NULL, path, argv, &words, command));
-    assert_false(rp_loader_command("/nowhere::/p", NULL, NULL, path, argv, &words, command));
-    assert_false(rp_loader_command("/bin/sh::/p", NULL, NULL, path, empty, &words, command));
+    assert_false(plan_as_set(NULL, path, argv));
+    assert_false(plan_as_set("/bin/sh:/p", path, argv));
+    assert_false(plan_as_set("/nowhere::/p", path, argv));
+    assert_false(plan_as_set("/bin/sh::/p", path, empty));
 }
 
 static void commands_keep_names_and_arguments(void **state)
@@ -204,7 +262,7 @@ static void commands_keep_names_and_arguments(void **state)
     (void)state;
     assert_true(plan(path, NULL));
     is_command(expected);
-    assert_true(rp_loader_command("/bin/sh::/p/lib", "", NULL, path, argv, &words, command));
+    assert_true(plan_as_set("/bin/sh::/p/lib", path, argv));
     is_command(bare);
     assert_int_equal(chdir(scratch_dir), 0);
     assert_true(plan("python3", NULL));
@@ -267,6 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_that_may_load_rocm_are_started),
         cmocka_unit_test(programs_that_load_hip_by_themselves_are_started),
+        cmocka_unit_test(programs_that_the_user_names_and_those_without_a_gpu_start_as_they_are),
         cmocka_unit_test(what_is_no_such_program_is_left_alone),
         cmocka_unit_test(commands_keep_names_and_arguments),
         cmocka_unit_test(users_folders_stay_in_front_but_those_with_a_libc),
