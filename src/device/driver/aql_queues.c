@@ -285,45 +285,6 @@ static enum rp_cp_progress barrier_value(const struct rp_cp *cp, struct rp_cp_qu
     return retire(cp, queue, ticks, ticks);
 }
 
-/* ---- PM4 command buffers ------------------------------------------------------------------ */
-
-enum { PM4_TYPE3 = 3, PM4_NOP = 0x10, PM4_INDIRECT_BUFFER = 0x3f, PM4_ACQUIRE_MEM = 0x58 };
-
-/** Walks the commands; only cache maintenance is known. 0, or -ENOTSUP with *ret_opcode. */
-static int walk_pm4(const uint32_t *dwords, uint32_t count, uint32_t *ret_opcode)
-{
-    for (uint32_t i = 0; i < count;) {
-        uint32_t head = dwords[i];
-        *ret_opcode = head >> 8 & 0xff;
-        if (head >> 30 != PM4_TYPE3 || (*ret_opcode != PM4_NOP && *ret_opcode != PM4_ACQUIRE_MEM))
-            return -ENOTSUP;
-        i += (head >> 16 & 0x3fff) + 2;
-    }
-    return 0;
-}
-
-static enum rp_cp_progress pm4(const struct rp_cp *cp, struct rp_cp_queue *queue,
-                               const union rp_aql_packet *packet)
-{
-    const uint32_t *jump = packet->pm4.jump;
-    uint64_t va = (uint64_t)(jump[2] & 0xffff) << 32 | (jump[1] & ~3u);
-    uint32_t count = jump[3] & 0xfffff, opcode = jump[0] >> 8 & 0xff;
-    const uint32_t *dwords = opcode == PM4_INDIRECT_BUFFER && count
-                                 ? cp->host->translate(cp->host->ctx, va, (uint64_t)count * 4, 0)
-                                 : NULL;
-    if (!dwords || walk_pm4(dwords, count, &opcode) < 0) {
-        char why[80];
-        snprintf(why, sizeof why, "PM4 command 0x%02x is not supported", opcode);
-        rp_fault_packet(cp, queue, RP_QUEUE_ERR_VENDOR_PACKET, why);
-        return RP_CP_PROGRESS;
-    }
-    /* ACQUIRE_MEM is how the runtime announces new code. */
-    rp_exec_invalidate_code(0, UINT64_MAX);
-    return retire(cp, queue, earliest(queue), earliest(queue));
-}
-
-/* ---- the loop's body ---------------------------------------------------------------------- */
-
 static enum rp_cp_progress refuse(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error,
                                   const char *what, unsigned number)
 {
@@ -332,6 +293,33 @@ static enum rp_cp_progress refuse(const struct rp_cp *cp, struct rp_cp_queue *qu
     rp_fault_packet(cp, queue, error, why);
     return RP_CP_PROGRESS;
 }
+
+/* ---- PM4 command buffers ------------------------------------------------------------------ */
+
+static enum rp_cp_progress pm4(const struct rp_cp *cp, struct rp_cp_queue *queue,
+                               const union rp_aql_packet *packet)
+{
+    enum { PM4_INDIRECT_BUFFER = 0x3f };
+    struct rp_pm4_walk *walk = &queue->commands;
+    const uint32_t *jump = packet->pm4.jump;
+    unsigned opcode = jump[0] >> 8 & 0xff;
+
+    if (opcode != PM4_INDIRECT_BUFFER || !cp->registers)
+        return refuse(cp, queue, RP_QUEUE_ERR_VENDOR_PACKET, "PM4 jump", opcode);
+    if (!walk->depth)
+        rp_pm4_begin(walk, cp->host, cp->registers, jump, earliest(queue));
+    switch (rp_pm4_walk(walk)) {
+    case RP_PM4_WAITING:
+        return RP_CP_WAITING;
+    case RP_PM4_REFUSED:
+        rp_fault_packet(cp, queue, RP_QUEUE_ERR_VENDOR_PACKET, walk->why);
+        return RP_CP_PROGRESS;
+    default:
+        return retire(cp, queue, earliest(queue), earliest(queue));
+    }
+}
+
+/* ---- the loop's body ---------------------------------------------------------------------- */
 
 static enum rp_cp_progress vendor(const struct rp_cp *cp, struct rp_cp_queue *queue,
                                   const union rp_aql_packet *packet)

@@ -29,6 +29,7 @@
 #include "base/process.h"
 #include "base/vec.h"
 #include "device/driver/kfd_abi.h"
+#include "device/driver/pm4.h"
 #include "device/exec/dispatch.h"
 #include "device/timing/timing_model.h"
 #include "trace/records.h"
@@ -38,6 +39,7 @@ struct rp_counter_results;
 struct rp_counter_results_entry;
 struct rp_dispatch;
 struct rp_exec_host;
+struct rp_registers;
 struct rp_rec_simulation;
 struct rp_sdma_queue;
 struct rp_store_times;
@@ -300,6 +302,7 @@ struct rp_cp {
     struct rp_happens_before *causal;   /**< when the host submits; NULL: when the device sees it */
     struct rp_counter_results *counted; /**< hardware counters; NULL: none */
     struct rp_trace_requests *traced;   /**< thread traces; NULL: none */
+    struct rp_registers *registers;     /**< what PM4 commands reach; NULL: there are none */
 };
 
 struct rp_cp_queue {
@@ -320,6 +323,7 @@ struct rp_cp_queue {
     uint64_t start_ticks;   /**< of the running dispatch */
     uint32_t compute_units; /**< left by the CU mask; 0 = all */
     struct rp_dispatch *dispatch;
+    struct rp_pm4_walk commands;    /**< of the vendor packet that is walked */
     bool traced;                    /**< of the running dispatch: a thread trace is wanted, */
     struct rp_threads_request wish; /**< of these waves */
     int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */

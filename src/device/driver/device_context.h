@@ -15,6 +15,7 @@
 
 #include "device/driver/command_processor.h"
 #include "device/driver/device_memory.h"
+#include "device/driver/gpu_registers.h"
 #include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
 
@@ -29,6 +30,7 @@ struct rp_gpu {
     int fd;      /**< its render node */
     struct rp_gws gws;
     struct rp_exec_host host;
+    struct rp_registers registers;
     struct rp_cp cp;
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "device/driver/command_processor.h"
+#include "device/driver/gpu_registers.h"
 #include "device/isa/wave_state.h"
 #include "fake_exec.h"
 
@@ -24,6 +25,7 @@ struct bench {
     struct rp_exec_host host;
     struct rp_clock clock;
     struct rp_events events;
+    struct rp_registers registers;
     struct rp_cp cp;
     struct rp_cp_queue queue;
     int report[2]; /* pipe that catches the fault lines */
@@ -50,6 +52,7 @@ static int set_up(void **state)
     memset(b, 0, sizeof *b);
     fake_exec = (struct fake_exec){.turns = 1, .ticks = 100};
     rp_events_init(&b->events);
+    rp_registers_init(&b->registers, 1);
     b->clock.ticks = 1000;
     b->host = (struct rp_exec_host){.ctx = b, .translate = test_translate};
     if (pipe(b->report) < 0)
@@ -58,6 +61,7 @@ static int set_up(void **state)
                            .clock = &b->clock,
                            .events = &b->events,
                            .report_fd = b->report[1],
+                           .registers = &b->registers,
                            .patience_ns = INT64_MAX};
     for (int i = 0; i < PACKETS; i++)
         b->ring[i].header = RP_AQL_INVALID;
@@ -75,6 +79,7 @@ static int tear_down(void **state)
 {
     struct bench *b = *state;
     cp_queue_release(&b->queue);
+    rp_registers_release(&b->registers);
     close(b->report[0]);
     close(b->report[1]);
     free(b);
@@ -284,12 +289,31 @@ static void pm4_other_is_refused(void **state)
 {
     struct bench *b = *state;
     char text[256];
-    submit_pm4(b, 0x37);
+    submit_pm4(b, 0x15);
     assert_int_equal(drain(b), RP_CP_IDLE);
     assert_int_equal(b->signals[0].value, 1);
     assert_int_equal(b->inactive.value, RP_QUEUE_ERR_VENDOR_PACKET);
     read_report(b, text, sizeof text);
-    assert_non_null(strstr(text, "PM4 command 0x37 is not supported"));
+    assert_non_null(strstr(text, "PM4 command 0x15 is not supported"));
+}
+
+/* WAIT_REG_MEM: the queue waits until the host has written what the command asks for. */
+static void pm4_waits_for_memory(void **state)
+{
+    struct bench *b = *state;
+    uint32_t *command = &b->commands[4];
+    const uint64_t at = test_va(&b->commands[0]);
+    submit_pm4(b, 0x3c);
+    command[1] = 3 | 1 << 4;
+    command[2] = (uint32_t)at;
+    command[3] = (uint32_t)(at >> 32);
+    command[4] = 5;
+    command[5] = 0xff;
+    assert_int_equal(drain(b), RP_CP_WAITING);
+    assert_int_equal(b->signals[0].value, 1);
+    b->commands[0] = 5;
+    assert_int_equal(drain(b), RP_CP_IDLE);
+    assert_int_equal(b->signals[0].value, 0);
 }
 
 static void fault_stops_the_queue(void **state)
@@ -471,6 +495,7 @@ int main(void)
         TEST(barrier_value_compares),
         TEST(pm4_acquire_drops_code),
         TEST(pm4_other_is_refused),
+        TEST(pm4_waits_for_memory),
         TEST(fault_stops_the_queue),
         TEST(bounded_work_ends_like_any),
         TEST(without_memory_for_the_model_it_faults),
