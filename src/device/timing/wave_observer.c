@@ -647,6 +647,25 @@ static bool reach_range(const struct rp_buffer *b, unsigned bytes, struct reach 
     return (int64_t)last >= 0;
 }
 
+static void reach_resource(const struct rp_buffer *b, uint64_t exec, unsigned bytes,
+                           struct reach *ret)
+{
+    if (reach_range(b, bytes, ret)) {
+        ret->lanes[RP_SPACE_GLOBAL] = exec;
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    {
+        if (!rp_buffer_inside(b, lane, 0, bytes))
+            continue;
+        ret->va[lane] = rp_buffer_at(b, lane, 0);
+        const enum rp_space space = b->private ? RP_SPACE_PRIVATE : RP_SPACE_GLOBAL;
+        if (b->private) /* The addresses are already interleaved. */
+            ret->va[lane] += RP_REC_PRIVATE_VA - RP_SCRATCH_BASE_VA;
+        ret->lanes[space] |= 1ull << lane;
+    }
+}
+
 static void reach_buffer(struct rp_wave *w, const struct rp_insn *in, uint64_t exec, unsigned bytes,
                          struct reach *ret)
 {
@@ -654,20 +673,7 @@ static void reach_buffer(struct rp_wave *w, const struct rp_insn *in, uint64_t e
     if (in->src[2].kind != RP_OPND_SGPR || in->src[2].index + 4 > RP_SGPR_COUNT ||
         rp_buffer_open(w, in, &b))
         return; /* The instruction faults when it is executed, or is cache control. */
-    if (reach_range(&b, bytes < DWORD ? bytes : DWORD, ret)) {
-        ret->lanes[RP_SPACE_GLOBAL] = exec;
-        return;
-    }
-    RP_FOR_LANES(lane, exec)
-    {
-        if (!rp_buffer_inside(&b, lane, 0, bytes < DWORD ? bytes : DWORD))
-            continue;
-        ret->va[lane] = rp_buffer_at(&b, lane, 0);
-        const enum rp_space space = b.private ? RP_SPACE_PRIVATE : RP_SPACE_GLOBAL;
-        if (b.private) /* The addresses are already interleaved. */
-            ret->va[lane] += RP_REC_PRIVATE_VA - RP_SCRATCH_BASE_VA;
-        ret->lanes[space] |= 1ull << lane;
-    }
+    reach_resource(&b, exec, bytes < DWORD ? bytes : DWORD, ret);
 }
 
 static bool observe_vmem(struct rp_rec_wave *r, struct rp_rec_access *a, struct rp_wave *w,

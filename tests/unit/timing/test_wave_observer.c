@@ -366,6 +366,105 @@ static void lines_are_the_same(void **state)
     }
 }
 
+/* ---- what buffer instructions reach ---- */
+
+static bool one_of(unsigned cases)
+{
+    return next_random(cases) == 0;
+}
+
+/* Mostly a plain range; offsets around its end, around 2^32, or within it. */
+static struct rp_buffer some_buffer(uint32_t offsets[LANES], uint32_t indices[LANES])
+{
+    struct rp_buffer b = {.base = one_of(8) ? UINT64_MAX - 2000 : 0x7f0000000000,
+                          .num_records = one_of(4) ? UINT32_MAX - next_random(8) : 1000,
+                          .scalar_offset = one_of(2)   ? 0
+                                           : one_of(4) ? UINT32_MAX
+                                                       : 100,
+                          .inst_offset = one_of(2) ? 0 : next_random(4096),
+                          .stride_bytes = one_of(4) ? 16 : 0,
+                          .index_stride = 8};
+    const uint32_t from[] = {0, 0, b.num_records - b.scalar_offset - b.inst_offset - 64 * 4,
+                             b.num_records - b.scalar_offset - b.inst_offset - 63 * 4 - 1,
+                             0u - b.inst_offset - 100};
+    const uint32_t first = from[next_random(5)];
+    const unsigned step = one_of(3) ? 1 : 4;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        offsets[lane] = first + lane * step;
+        indices[lane] = next_random(2000);
+    }
+    if (one_of(4)) /* which may not even take part */
+        offsets[next_random(LANES)] = one_of(2) ? 5000 : UINT32_MAX - next_random(4);
+    b.offset = one_of(8) ? NULL : offsets;
+    b.index = one_of(8) ? indices : NULL;
+    b.add_lane = one_of(8);
+    b.swizzled = one_of(8);
+    b.unchecked = one_of(8);
+    b.by_record = one_of(8);
+    b.private = one_of(8);
+    return b;
+}
+
+static void check_reach(const struct rp_buffer *b, uint64_t exec, unsigned bytes,
+                        const struct reach *got)
+{
+    const enum rp_space space = b->private ? RP_SPACE_PRIVATE : RP_SPACE_GLOBAL;
+    uint64_t inside = 0;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        if (exec >> lane & 1 && rp_buffer_inside(b, lane, 0, bytes)) {
+            inside |= 1ull << lane;
+            assert_int_equal(got->va[lane],
+                             rp_buffer_at(b, lane, 0) +
+                                 (b->private ? RP_REC_PRIVATE_VA - RP_SCRATCH_BASE_VA : 0));
+        }
+    for (unsigned s = 0; s < sizeof got->lanes / sizeof *got->lanes; s++)
+        assert_int_equal(got->lanes[s], s == space ? inside : 0);
+}
+
+/* Addresses of all lanes at once are those that each lane has for itself. */
+static void buffers_are_reached_as_lane_by_lane(void **state)
+{
+    uint32_t offsets[LANES], indices[LANES];
+    unsigned ranges = 0, others = 0;
+    (void)state;
+    for (unsigned i = 0; i < CASES; i++) {
+        struct rp_buffer b = some_buffer(offsets, indices);
+        const uint64_t exec = some_lanes();
+        const unsigned bytes = 1u << next_random(3);
+        struct reach got = {.lanes = {0}}, range = {.lanes = {0}};
+        reach_resource(&b, exec, bytes, &got);
+        check_reach(&b, exec, bytes, &got);
+        const bool is_range = reach_range(&b, bytes, &range);
+        assert_false(is_range && (b.by_record || b.unchecked || b.private));
+        ranges += is_range;
+        others += !is_range;
+    }
+    assert_true(ranges > CASES / 50 && others > CASES / 50);
+}
+
+/* The last byte that is inside, and the first that is not. */
+static void ranges_end_with_their_records(void **state)
+{
+    uint32_t offsets[LANES] = {0};
+    struct rp_buffer b = {
+        .base = 4096, .num_records = 1000, .scalar_offset = 100, .offset = offsets};
+    struct reach got = {.lanes = {0}};
+    (void)state;
+    b.inst_offset = 20;
+    offsets[63] = 1000 - 100 - 20 - 4;
+    assert_true(reach_range(&b, 4, &got));
+    assert_int_equal(got.va[63], 4096 + 1000 - 4);
+    b.num_records--;
+    assert_false(reach_range(&b, 4, &got));
+    reach_resource(&b, 1ull << 63 | 1, 4, &got);
+    assert_int_equal(got.lanes[RP_SPACE_GLOBAL], 1);
+    reach_resource(&b, 3, 4, &got); /* Lane 63 is outside, and takes no part. */
+    assert_int_equal(got.lanes[RP_SPACE_GLOBAL], 3);
+    b.by_record = true;
+    offsets[63] = 0;
+    assert_false(reach_range(&b, 4, &got));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +473,8 @@ int main(void)
         cmocka_unit_test(wide_loads_of_a_tile_are_as_documented),
         cmocka_unit_test(lds_clocks_are_the_same),
         cmocka_unit_test(lines_are_the_same),
+        cmocka_unit_test(buffers_are_reached_as_lane_by_lane),
+        cmocka_unit_test(ranges_end_with_their_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
