@@ -17,8 +17,9 @@
 #include "trace/records.h"
 
 enum {
-    MOST_WALKED = 24,    /**< the runtime's own frames come first, few of them */
-    MOST_SITES = 1 << 16 /**< recursion makes any number of them */
+    MOST_WALKED = 24,            /**< the runtime's own frames come first, few of them */
+    MOST_PYTHON_SITES = 1 << 16, /**< recursion makes any number of them */
+    MOST_SITES = MOST_PYTHON_SITES + (1 << 14), /**< with those that are without Python frames */
 };
 
 /** It has no padding, because all of its bytes are compared. */
@@ -214,18 +215,32 @@ struct stack {
 static uint32_t find_or_put(struct rp_tool *tool, const struct stack *stack)
 {
     struct rp_call_sites *sites = &tool->hip.sites;
+    const size_t most = stack->frames.python ? MOST_PYTHON_SITES : MOST_SITES;
     struct rp_known_site *entry;
 
     if (!make_room(sites))
         return 0;
     entry = entry_of(sites->list, sites->capacity, &stack->frames);
-    if (entry->id || sites->count >= MOST_SITES)
+    if (entry->id || sites->count >= most)
         return entry->id;
     entry->frames = stack->frames;
     entry->id = (uint32_t)++sites->count;
     put_site(tool, entry->id, stack->frames.native, stack->count);
     put_python(tool, entry->id, stack->python, stack->python_count);
     return entry->id;
+}
+
+/* Python frames make many places of each native one. Where there are too many, the native one is
+ * still known. */
+static uint32_t find_some(struct rp_tool *tool, const struct stack *stack)
+{
+    struct stack native = {.count = stack->count};
+    const uint32_t id = find_or_put(tool, stack);
+
+    if (id || !stack->frames.python)
+        return id;
+    memcpy(native.frames.native, stack->frames.native, sizeof(native.frames.native));
+    return find_or_put(tool, &native);
 }
 
 /* The loader is asked without the lock: it has one of its own, which a thread may hold that waits
@@ -269,7 +284,7 @@ uint32_t rp_call_site(struct rp_tool *tool, const void *runtime)
         stack.frames.python =
             mix(mix(stack.frames.python, stack.python[i].identity), stack.python[i].instruction);
     pthread_mutex_lock(&sites->lock);
-    id = find_or_put(tool, &stack);
+    id = find_some(tool, &stack);
     pthread_mutex_unlock(&sites->lock);
     return id;
 }
