@@ -122,9 +122,13 @@ places = [json.loads(row[0]) for row in sqlite3.connect(glob.glob("lines/*.db")[
     "select line_info from rocpd_event where call_stack like '%hipMemset%' or call_stack like '%fill%'")]
 found = sorted({p["line"] for p in places if p.get("function") == "both" and p["file"].endswith("/lines.py")})
 cells = sorted({(p["file"].rsplit("/")[-1], p["line"]) for p in places if "cell" in p.get("file", "")})
-assert minor not in range(10, 14) or cells == [("cell%d.py" % n, n + 1) for n in range(1, 9)], cells
 assert not any(p.get("file", "").endswith(".c") for p in places), places
-assert minor not in range(10, 14) or found == lines, (found, lines, places)
+if minor in range(10, 14):
+    assert cells == [("cell%d.py" % n, n + 1) for n in range(1, 9)], cells
+    assert found == lines, (found, lines, places)
+else:
+    assert not found and not cells, (found, cells)
+    print("skipped: lines of calls in Python, which are read from 3.10 to 3.13, and this is 3.%d" % minor)
 EOF
 
 # A program of the machine that loads HIP by itself, and unloads it before it ends.

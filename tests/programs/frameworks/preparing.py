@@ -3,10 +3,14 @@ import fnmatch
 import glob
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import urllib.error
+import urllib.parse
+import urllib.request
 
 SETUP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../../setup")
 
@@ -37,12 +41,44 @@ def fetch(folder, names):
     return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".deb")]
 
 
+def extract(archive, member, folder, rule="data"):
+    """Never outside of the folder, where this Python can see to that; in an older one by the name alone."""
+    if hasattr(tarfile, "data_filter"):
+        archive.extract(member, folder, filter=rule)
+    elif member.name.startswith("/") or ".." in member.name.split("/"):
+        fail(f"{archive.name}: {member.name} would be outside of {folder}")
+    else:
+        archive.extract(member, folder)
+
+
+def fetch_source(package, name, sha256, path):
+    """A file of PyPI, or of the index of PIP_INDEX_URL. pip itself would run the package's build to learn its facts."""
+    page = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") + f"/{package}/"
+    digest = hashlib.sha256()
+    try:
+        with urllib.request.urlopen(page, timeout=60) as index:
+            found = re.search(rf'href="([^"#]*{re.escape(name)})[#"]', index.read().decode())
+        if not found:
+            fail(f"{page} does not have {name}")
+        with urllib.request.urlopen(urllib.parse.urljoin(page, found[1]), timeout=60) as source, open(path, "wb") as file:
+            while part := source.read(1 << 20):
+                digest.update(part)
+                file.write(part)
+    except urllib.error.HTTPError as error:
+        fail(f"{name} cannot be fetched from {page}: {error}")
+    except OSError as error:  # that of URLs is one, too
+        fail(f"{name} cannot be fetched from {page}: {error}", UNREACHABLE)
+    if digest.hexdigest() != sha256:
+        os.unlink(path)
+        fail(f"{name} of {page} is not what it was: its SHA-256 is {digest.hexdigest()}")
+
+
 def unpack_one(deb, folder, only):
     tar = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE)
     with tarfile.open(fileobj=tar.stdout, mode="r|") as archive:
         for member in archive:
             if any(fnmatch.fnmatch(member.name.removeprefix("./"), pattern) for pattern in only):
-                archive.extract(member, folder)
+                extract(archive, member, folder, "tar")
     if tar.wait():
         fail(f"{deb} cannot be unpacked")
 
