@@ -208,6 +208,33 @@ static double communication_share(const struct rp_dag_result *dag)
     return share;
 }
 
+/* Returns the least that is left of the end-to-end time when a part of it is gone: what the GPU
+ * does beside the path does not go with it. A program of launches has no such limit, because fewer
+ * launches are other kernels. */
+static double least_left(const struct rp_dag_result *dag, enum rp_cause cause)
+{
+    const double all = (double)dag->makespan_ns;
+
+    if (cause == RP_CAUSE_COPY)
+        return (double)dag->limit_ns[RP_DAG_LIMIT_no_copies] / all;
+    if (cause == RP_CAUSE_HOST)
+        return ((double)dag->limit_ns[RP_DAG_LIMIT_no_host_time] -
+                (double)dag->path_ns[RP_DAG_PART_SYNC]) /
+               all;
+    return 0;
+}
+
+static struct rp_factor_range without(const struct rp_dag_result *dag, enum rp_cause cause,
+                                      double left)
+{
+    const double least = least_left(dag, cause), most = least > 0 && least < 1 ? 1 / least : 1;
+    struct rp_factor_range r = rp_factor_range(left > least ? left : least);
+
+    if (least > 0 && r.high > most)
+        r.high = most > r.middle ? most : r.middle;
+    return r;
+}
+
 /* Chooses the largest part of the end-to-end time that is none of a kernel's own. */
 static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks *b)
 {
@@ -241,7 +268,8 @@ static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks
         b->program_share = (struct rp_quantity){.known = true, .value = most > 1 ? 1 : most};
         b->program = (struct rp_finding){
             .cause = parts[i].cause,
-            .program_gain = rp_factor_range(1 - parts[i].gone * b->program_share.value)};
+            .program_gain =
+                without(dag, parts[i].cause, 1 - parts[i].gone * b->program_share.value)};
     }
 }
 

@@ -306,6 +306,31 @@ struct sums {
     bool failed;
 };
 
+static void add_to_range(struct sums *sums, uint32_t place, int64_t ns)
+{
+    const char *range = rp_dag_range_name(sums->ranges, place);
+
+    rp_dag_range_add_path(sums->ranges, place, ns);
+    if (range)
+        sums->failed |= rp_dag_names_add(&sums->in_ranges, range, ns) < 0;
+}
+
+/* Gives each range its part of a stretch of the host, which may begin in one and end in another. */
+static void share_stretch(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
+                          uint32_t to, struct sums *sums)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+    const int64_t end_ns = g->time_ns[to];
+
+    for (int64_t at_ns = end_ns - rp_dag_weight(g, e); at_ns < end_ns && !sums->failed;) {
+        int64_t until_ns = end_ns;
+        const uint32_t place = rp_dag_range_of(sums->ranges, dag, trace, e, to, at_ns, &until_ns);
+
+        add_to_range(sums, place, until_ns - at_ns);
+        at_ns = until_ns;
+    }
+}
+
 /* Counts one edge of the path: its time goes to a part, a name and a grade. */
 static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
                        uint32_t to, const int64_t *slack_ns, struct sums *sums,
@@ -313,25 +338,23 @@ static void count_edge(struct rp_dag *dag, const struct rp_dag_trace *trace, uin
 {
     const struct rp_dag_graph *g = &dag->graph;
     uint32_t item = rp_dag_item_of(dag, e);
-    uint32_t place =
-        rp_dag_range_of(sums->ranges, dag, trace, e, to, g->time_ns[g->from[e]], g->time_ns[to]);
-    const char *name, *range = rp_dag_range_name(sums->ranges, place);
+    const char *name;
     enum rp_dag_part part = rp_dag_part_of(dag, trace, e, &name);
 
     if (item != RP_DAG_NONE)
         dag->flags[g->from[e]] |= RP_DAG_ON_PATH;
     if (rp_dag_is_op(item)) {
         sums->failed |= !add_link(sums->chain, item, rp_dag_slack_of(slack_ns, item));
-        place = rp_dag_range_of_op(sums->ranges, item);
+        rp_dag_range_add_path(sums->ranges, rp_dag_range_of_op(sums->ranges, item),
+                              rp_dag_weight(g, e));
+    } else {
+        share_stretch(dag, trace, e, to, sums);
     }
-    rp_dag_range_add_path(sums->ranges, place, rp_dag_weight(g, e));
     if (part == RP_DAG_PART_KERNEL)
         sums->is_kernel[rp_dag_op_of(trace, item)->symbol] = true;
     r->path_ns[part] += rp_dag_weight(g, e);
     r->grade_path_ns[rp_dag_grade_of(g, e)] += rp_dag_weight(g, e);
     sums->failed |= rp_dag_names_add(&sums->names, name, rp_dag_weight(g, e)) < 0;
-    if (range)
-        sums->failed |= rp_dag_names_add(&sums->in_ranges, range, rp_dag_weight(g, e)) < 0;
 }
 
 static int by_text(const void *a, const void *b)

@@ -549,9 +549,23 @@ static bool add_unpinned(struct unpinned_points *near, uint32_t p)
 /* Holds the delays that can be learned where both ends of an edge are in the trace; INT64_MAX:
  * nothing. */
 struct shortest {
-    int64_t launch_ns, dispatch_ns, event_ns;
+    int64_t launch_ns, event_ns;
+    int64_t dispatch_ns; /**< of operations that stood in their queue when the one before ended */
+    int64_t gap_ns;      /**< of the others, whose launch may have come later: at most the delay */
     bool any_event;
 };
+
+/* Says whether the operation that begins at a point was launched by then. Where no call launched
+ * it, as inside a graph, it was. */
+static bool was_queued(const struct rp_dag *dag, uint32_t p, int64_t by_ns)
+{
+    const struct rp_dag_graph *g = &dag->graph;
+
+    for (uint32_t e = rp_dag_first(g, p); e < rp_dag_first(g, p + 1); e++)
+        if (rp_dag_class_of(g, e) == RP_DAG_LAUNCH && g->time_ns[g->from[e]] > by_ns)
+            return false;
+    return true;
+}
 
 /* Learns from one edge. */
 static void learn(const struct rp_dag *dag, uint32_t e, uint32_t to, struct shortest *least)
@@ -568,7 +582,8 @@ static void learn(const struct rp_dag *dag, uint32_t e, uint32_t to, struct shor
     else if (class == RP_DAG_LAUNCH && (dag->flags[to] & RP_DAG_OP_START) && is_trusted(dag, to))
         lower(&least->launch_ns, apart_ns);
     else if (is_packet_class(class) && (dag->flags[to] & RP_DAG_OP_START))
-        lower(&least->dispatch_ns, apart_ns);
+        lower(was_queued(dag, to, g->time_ns[g->from[e]]) ? &least->dispatch_ns : &least->gap_ns,
+              apart_ns);
 }
 
 /* Both are done in one pass, because the trace may have tens of millions of points. */
@@ -578,7 +593,7 @@ static int scan_points(const struct rp_dag *dag, struct shortest *least,
     const struct rp_dag_graph *g = &dag->graph;
     struct unpinned_points near = {0};
 
-    *least = (struct shortest){INT64_MAX, INT64_MAX, INT64_MAX, false};
+    *least = (struct shortest){INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, false};
     for (uint32_t p = 0, e = 0; p < g->point_count; p++) {
         bool is_near = !(dag->flags[p] & RP_DAG_PINNED);
         for (uint32_t end = rp_dag_first(g, p + 1); e < end; e++) {
@@ -641,6 +656,17 @@ static int64_t longest_event_ns(struct rp_dag *dag, const struct unpinned_points
     return low == LONGEST_EVENT_NS ? 0 : low;
 }
 
+/* Where each kernel was launched after the one before it had ended, the gaps between them are the
+ * host's. A launch ends with the same work of the packet processor, so it takes no less. */
+static int64_t dispatch_delay(const struct shortest *least, int64_t launch_ns)
+{
+    if (least->dispatch_ns != INT64_MAX)
+        return least->dispatch_ns < least->gap_ns ? least->dispatch_ns : least->gap_ns;
+    if (least->gap_ns == INT64_MAX)
+        return 0;
+    return least->gap_ns < launch_ns ? least->gap_ns : launch_ns;
+}
+
 /* Learns all delays except those of blocking calls. The points are returned for settle_ends. */
 static int learn_delays(struct rp_dag *dag, struct unpinned_points *ret, struct rp_err *err)
 {
@@ -652,7 +678,7 @@ static int learn_delays(struct rp_dag *dag, struct unpinned_points *ret, struct 
     dag->delays.launch_ns = least.launch_ns == INT64_MAX ? 0 : least.launch_ns;
     if (dag->delays.launch_ns > RP_DAG_LONGEST_LAUNCH_NS)
         dag->delays.launch_ns = RP_DAG_LONGEST_LAUNCH_NS;
-    dag->delays.dispatch_ns = least.dispatch_ns == INT64_MAX ? 0 : least.dispatch_ns;
+    dag->delays.dispatch_ns = dispatch_delay(&least, dag->delays.launch_ns);
     dag->delays.event_ns = least.event_ns == INT64_MAX ? 0 : least.event_ns;
     if (least.any_event && least.event_ns == INT64_MAX)
         dag->delays.event_ns = longest_event_ns(dag, ret);

@@ -1,4 +1,5 @@
 /* Finds when each GPU was busy, and what it waited for when it was not. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +268,23 @@ struct sums {
     struct rp_dag_ranges *all_ranges;
 };
 
+/* Gives each range of the program its part of what an edge explains. */
+static int share_explained(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t e,
+                           uint32_t to, int64_t since_ns, int64_t until_ns, struct sums *sums)
+{
+    while (since_ns < until_ns) {
+        int64_t end_ns = until_ns;
+        const char *range =
+            rp_dag_range_name(sums->all_ranges, rp_dag_range_of(sums->all_ranges, dag, trace, e, to,
+                                                                since_ns, &end_ns));
+
+        if (range && rp_dag_names_add(&sums->ranges, range, end_ns - since_ns) < 0)
+            return -ENOMEM;
+        since_ns = end_ns;
+    }
+    return 0;
+}
+
 /* Assigns the time from from_ns to a point to what the point waited for, edge by edge. */
 static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, uint32_t point,
                    int64_t from_ns, int64_t until_ns, struct sums *sums, struct rp_err *err)
@@ -274,27 +292,23 @@ static int explain(const struct rp_dag *dag, const struct rp_dag_trace *trace, u
     const struct rp_dag_graph *g = &dag->graph;
 
     while (until_ns > from_ns) {
-        uint32_t e = rp_dag_binding(g, point);
+        uint32_t e = rp_dag_binding(g, point), to = point;
         enum rp_dag_part part = RP_DAG_PART_UNKNOWN;
         const char *name = rp_dag_part_label(part);
-        const char *range = NULL;
         int64_t since_ns = from_ns;
 
         if (e != RP_DAG_NO_POINT) {
-            uint32_t to = point;
             part = rp_dag_part_of(dag, trace, e, &name);
             point = g->from[e];
             if (g->time_ns[point] >= until_ns)
                 continue;
             if (g->time_ns[point] > from_ns)
                 since_ns = g->time_ns[point];
-            range =
-                rp_dag_range_name(sums->all_ranges, rp_dag_range_of(sums->all_ranges, dag, trace, e,
-                                                                    to, since_ns, until_ns));
+            if (share_explained(dag, trace, e, to, since_ns, until_ns, sums) < 0)
+                return rp_out_of_memory(err);
         }
         sums->agent->idle_part_ns[part] += until_ns - since_ns;
-        if (rp_dag_names_add(&sums->names, name, until_ns - since_ns) < 0 ||
-            (range && rp_dag_names_add(&sums->ranges, range, until_ns - since_ns) < 0))
+        if (rp_dag_names_add(&sums->names, name, until_ns - since_ns) < 0)
             return rp_out_of_memory(err);
         until_ns = since_ns;
     }

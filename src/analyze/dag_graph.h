@@ -609,13 +609,14 @@ int rp_dag_ranges_find(const struct rp_dag_trace *trace, struct rp_dag_ranges *r
 void rp_dag_ranges_free(struct rp_dag_ranges *ranges);
 
 /**
- * Finds in which ranges the middle of a stretch of an edge's time lies. It returns the number of
- * the place, RP_DAG_NONE when it is in none, or the edge is no time of the host.
- * @param to the point that the edge goes to
+ * Finds in which ranges a stretch of an edge's time begins. It returns the number of the place,
+ * RP_DAG_NONE when it is in none, or the edge is no time of the host.
+ * @param to      the point that the edge goes to
+ * @param end_ns  in: the end of the stretch; out: how far the place lasts, if that is less
  */
 uint32_t rp_dag_range_of(struct rp_dag_ranges *ranges, const struct rp_dag *dag,
                          const struct rp_dag_trace *trace, uint32_t e, uint32_t to,
-                         int64_t start_ns, int64_t end_ns);
+                         int64_t start_ns, int64_t *end_ns);
 /** Returns the place where an operation was launched, or RP_DAG_NONE. */
 uint32_t rp_dag_range_of_op(const struct rp_dag_ranges *ranges, uint32_t op);
 /** Returns the name of the innermost range, that of the thread before those of the whole process;

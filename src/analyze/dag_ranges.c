@@ -199,12 +199,12 @@ static int add_process(const struct rp_dag_process *p, uint32_t process,
     return add_stretches(ranges, p, process, turns, count, &open) ? 0 : rp_out_of_memory(err);
 }
 
-/* Turns at the same time stand in the order in which they took effect, so the last one counts. */
-static const struct rp_dag_stretch *stretch_at(const struct rp_dag_ranges *r, uint32_t process,
-                                               uint32_t thread, int64_t time_ns)
+/* Returns the number of turns of the thread, and of all before it, that came at or before the
+ * time. Turns at the same time stand in the order in which they took effect. */
+static size_t turns_until(const struct rp_dag_ranges *r, uint32_t process, uint32_t thread,
+                          int64_t time_ns)
 {
     const struct rp_dag_stretch key = {.start_ns = time_ns, .process = process, .thread = thread};
-    const struct rp_dag_stretch *found;
     size_t low = 0, high = r->count;
 
     while (low < high) {
@@ -214,11 +214,33 @@ static const struct rp_dag_stretch *stretch_at(const struct rp_dag_ranges *r, ui
         else
             high = middle;
     }
-    found = low ? &r->list[low - 1] : NULL;
-    return found && found->process == process && found->thread == thread &&
-                   found->name != RP_DAG_NONE
-               ? found
-               : NULL;
+    return low;
+}
+
+static bool is_of(const struct rp_dag_stretch *s, uint32_t process, uint32_t thread)
+{
+    return s->process == process && s->thread == thread;
+}
+
+static const struct rp_dag_stretch *stretch_at(const struct rp_dag_ranges *r, uint32_t process,
+                                               uint32_t thread, int64_t time_ns)
+{
+    const size_t count = turns_until(r, process, thread, time_ns);
+    const struct rp_dag_stretch *found = count ? &r->list[count - 1] : NULL;
+
+    return found && is_of(found, process, thread) && found->name != RP_DAG_NONE ? found : NULL;
+}
+
+/* Returns when the thread enters or leaves its next range, at most @p end_ns. */
+static int64_t next_turn(const struct rp_dag_ranges *r, uint32_t process, uint32_t thread,
+                         int64_t time_ns, int64_t end_ns)
+{
+    const size_t next = turns_until(r, process, thread, time_ns);
+
+    return next < r->count && is_of(&r->list[next], process, thread) &&
+                   r->list[next].start_ns < end_ns
+               ? r->list[next].start_ns
+               : end_ns;
 }
 
 /* --- places ---------------------------------------------------------------------------------- */
@@ -316,17 +338,21 @@ void rp_dag_ranges_free(struct rp_dag_ranges *ranges)
 
 uint32_t rp_dag_range_of(struct rp_dag_ranges *ranges, const struct rp_dag *dag,
                          const struct rp_dag_trace *trace, uint32_t e, uint32_t to,
-                         int64_t start_ns, int64_t end_ns)
+                         int64_t start_ns, int64_t *end_ns)
 {
     enum rp_dag_class class = rp_dag_class_of(&dag->graph, e);
     uint32_t owner = class == RP_DAG_HOST_GAP   ? dag->owner[to]
                      : class == RP_DAG_DURATION ? dag->owner[dag->graph.from[e]]
-                                                : RP_DAG_NONE;
+                                                : RP_DAG_NONE,
+             process, thread;
 
     if (!ranges->count || !rp_dag_is_call(owner))
         return RP_DAG_NONE;
-    return place_at(ranges, rp_dag_process_of(trace, owner), rp_dag_call_of(trace, owner)->thread,
-                    start_ns + (end_ns - start_ns) / 2, &ranges->failed);
+    process = rp_dag_process_of(trace, owner);
+    thread = rp_dag_call_of(trace, owner)->thread;
+    *end_ns = next_turn(ranges, process, thread, start_ns, *end_ns);
+    *end_ns = next_turn(ranges, process, RP_DAG_NONE, start_ns, *end_ns);
+    return place_at(ranges, process, thread, start_ns, &ranges->failed);
 }
 
 const char *rp_dag_range_name(const struct rp_dag_ranges *ranges, uint32_t place)

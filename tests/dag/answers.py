@@ -138,12 +138,24 @@ class Answers:
                 return max(around)[2]
         return None
 
-    def add_range(self, out, e, to, since, until):
-        """Host time goes to the range around its middle."""
+    def pieces(self, tid, since, until):
+        """A stretch of time, cut where a range of the thread or of the process begins or ends."""
+        cuts = {t for thread, start, end, _ in self.ranges if thread in (tid, None) for t in (start, end) if since < t < until}
+        edges = [since, *sorted(cuts), until]
+        return [(a, b) for a, b in zip(edges, edges[1:]) if a < b]
+
+    def host_of(self, e, to):
+        """The call that an edge is time of: itself, or the gap before it."""
         x = self.duration_of.get(e) if self.g.cls[e] == DUR else self.caller.get(to) if self.g.cls[e] == GAP else None
-        name = self.range_at(x[2], since + (until - since) // 2) if x and x[0] == "A" and until > since else None
-        if name:
-            out[name] = out.get(name, 0) + until - since
+        return x if x and x[0] == "A" else None
+
+    def add_range(self, out, e, to, since, until):
+        """Host time goes to the innermost range of each moment."""
+        x = self.host_of(e, to)
+        for a, b in self.pieces(x[2], since, until) if x else ():
+            name = self.range_at(x[2], a)
+            if name:
+                out[name] = out.get(name, 0) + b - a
 
     def path_ranges(self):
         out, p = {}, min(i for i in range(len(self.g.t)) if self.g.t[i] == self.end)
@@ -179,12 +191,13 @@ class Answers:
         while (step := self.binding(p)) is not None:
             e, before = step
             since, until = g.t[before], g.t[p]
-            x = self.duration_of.get(e) if g.cls[e] == DUR else self.caller.get(p) if g.cls[e] == GAP else None
-            names = launched.get(e, (None, ()))[1] if x and x[0] in "KC" else \
-                self.ranges_around(x[2], since + (until - since) // 2)[1] if x and x[0] == "A" else ()
-            for name in names:
-                if name in out:
-                    out[name]["path_ns"] += until - since
+            host = self.host_of(e, p)
+            parts = [(until - since, launched[e][1])] if e in launched else \
+                [(b - a, self.ranges_around(host[2], a)[1]) for a, b in self.pieces(host[2], since, until)] if host else []
+            for took, names in parts:
+                for name in names:
+                    if name in out:
+                        out[name]["path_ns"] += took
             p = before
         return out
 
