@@ -208,26 +208,44 @@ static double communication_share(const struct rp_dag_result *dag)
     return share;
 }
 
-/* Returns the least that is left of the end-to-end time when a part of it is gone: what the GPU
- * does beside the path does not go with it. A program of launches has no such limit, because fewer
- * launches are other kernels. */
-static double least_left(const struct rp_dag_result *dag, enum rp_cause cause)
+/* Returns what starts and ends of short kernels have of the time of all kernels. */
+static double starts_of_kernels(const struct rp_bottlenecks *b)
+{
+    double all = 0, starts = 0;
+
+    for (size_t i = 0; i < b->kernel_count; i++) {
+        const struct rp_bottleneck_kernel *k = &b->kernels[i];
+        all += k->time_ns.known ? k->time_ns.value : 0;
+        starts += k->time_ns.known && rp_kernel_is_short(k) ? k->time_ns.value * start_share(k) : 0;
+    }
+    return all > 0 ? starts / all : 0;
+}
+
+/* Returns the part of the end-to-end time below which it cannot get when a cause is gone: what the
+ * GPU does beside the path does not go with it. */
+static double left_at_best(const struct rp_dag_result *dag, const struct rp_bottlenecks *b,
+                           enum rp_cause cause)
 {
     const double all = (double)dag->makespan_ns;
 
-    if (cause == RP_CAUSE_COPY)
+    switch (cause) {
+    case RP_CAUSE_COPY:
         return (double)dag->limit_ns[RP_DAG_LIMIT_no_copies] / all;
-    if (cause == RP_CAUSE_HOST)
-        return ((double)dag->limit_ns[RP_DAG_LIMIT_no_host_time] -
-                (double)dag->path_ns[RP_DAG_PART_SYNC]) /
+    case RP_CAUSE_HOST:
+        return (double)(dag->limit_ns[RP_DAG_LIMIT_no_host_time] - dag->path_ns[RP_DAG_PART_SYNC]) /
                all;
-    return 0;
+    case RP_CAUSE_LAUNCH: /* Kernels that are fused start once. */
+        return (double)dag->kernel_span_ns * (1 - starts_of_kernels(b)) / all;
+    default:
+        return 0;
+    }
 }
 
-static struct rp_factor_range without(const struct rp_dag_result *dag, enum rp_cause cause,
+static struct rp_factor_range without(const struct rp_dag_result *dag,
+                                      const struct rp_bottlenecks *b, enum rp_cause cause,
                                       double left)
 {
-    const double least = least_left(dag, cause), most = least > 0 && least < 1 ? 1 / least : 1;
+    const double least = left_at_best(dag, b, cause), most = least > 0 && least < 1 ? 1 / least : 1;
     struct rp_factor_range r = rp_factor_range(left > least ? left : least);
 
     if (least > 0 && r.high > most)
@@ -269,7 +287,7 @@ static void judge_program(const struct rp_dag_result *dag, struct rp_bottlenecks
         b->program = (struct rp_finding){
             .cause = parts[i].cause,
             .program_gain =
-                without(dag, parts[i].cause, 1 - parts[i].gone * b->program_share.value)};
+                without(dag, b, parts[i].cause, 1 - parts[i].gone * b->program_share.value)};
     }
 }
 
