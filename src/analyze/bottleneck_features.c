@@ -613,7 +613,7 @@ static bool features_of_traces(const struct rp_bottleneck_inputs *in,
     for (size_t i = 0; in->traces && i < in->traces->count; i++) {
         const struct rp_thread_trace *t = &in->traces->traces[i];
 
-        if (!rp_is_trace_of(t, k->name) || !note_trace(t, &k->traced))
+        if (t->sampled || !rp_is_trace_of(t, k->name) || !note_trace(t, &k->traced))
             continue;
         if (!rp_wave_time_add(t, &k->waves))
             return false;

@@ -338,7 +338,7 @@ static int read_optional(struct rp_thread_trace *trace, struct rp_err *err)
 
 /* --- a trace ------------------------------------------------------------------------------- */
 
-static void free_trace(struct rp_thread_trace *trace)
+void rp_thread_trace_free(struct rp_thread_trace *trace)
 {
     for (size_t i = 0; i < trace->kernel_count; i++) {
         free(trace->kernels[i].symbol);
@@ -448,7 +448,7 @@ static int add_trace(const char *path, struct rp_thread_traces *set, struct rp_e
         }
         rc = rp_out_of_memory(err);
     }
-    free_trace(&trace);
+    rp_thread_trace_free(&trace);
     return rp_wrap(err, "read thread trace %s", path);
 }
 
@@ -526,7 +526,7 @@ int rp_thread_trace_open(const char *path, struct rp_thread_traces *set, struct 
 void rp_thread_traces_free(struct rp_thread_traces *set)
 {
     for (size_t i = 0; i < set->count; i++)
-        free_trace(&set->traces[i]);
+        rp_thread_trace_free(&set->traces[i]);
     free(set->traces);
     *set = (struct rp_thread_traces){0};
 }

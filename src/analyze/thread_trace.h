@@ -57,9 +57,18 @@ struct rp_att_sums {
     uint64_t latency_cycles, stall_cycles, idle_cycles;
 };
 
-/** Counts PC samples in that flavour of the files. */
+/** Says how the program counter was sampled. */
+enum rp_pc_method {
+    RP_PC_NOT_SAID,  /**< by the decoded files of a thread trace */
+    RP_PC_HOST_TRAP, /**< the driver interrupts waves: an address is up to two instructions off */
+    RP_PC_STOCHASTIC /**< the hardware does, and says whether the instruction issued */
+};
+extern const char *const rp_pc_method_names[]; /**< NULL where it is not said */
+
+/** Counts PC samples. Of those of host traps nobody knows whether they issued. */
 struct rp_att_samples {
-    uint64_t issued, stalled;
+    uint64_t taken, issued, stalled;
+    uint64_t lanes; /**< active ones, of all of them; if trace.lanes_known */
     uint64_t by_reason[RP_ATT_SAMPLE_COUNT];
 };
 
@@ -160,7 +169,12 @@ struct rp_thread_trace {
     bool identified;          /**< by the name of the folder */
     uint64_t agent, dispatch; /**< agent: a handle, not an index */
     enum rp_att_completeness completeness;
-    bool sampled;    /**< PC samples instead of a trace */
+    bool sampled; /**< PC samples instead of a trace */
+    /** These are of PC samples. */
+    enum rp_pc_method method;
+    bool lanes_known;
+    uint64_t sampled_dispatches; /**< 0: not known */
+    uint64_t undecoded_samples;  /**< of code that the profiler could not read */
     bool software;   /**< of the software device: times are modelled. False: nothing says so */
     uint32_t gfx_ip; /**< 9, 10, 11, 12; 0 = unknown */
     bool sums_known; /**< executed ... of the instructions: false with samples only */
@@ -227,7 +241,14 @@ int rp_thread_trace_open(const char *path, struct rp_thread_traces *set, struct 
  */
 int rp_thread_traces_name(struct rp_thread_traces *set, struct rp_store *const *stores,
                           size_t count, struct rp_err *err);
+/** Adds PC samples of a store, one trace for each kernel. Call rp_store_tell_apart() before. */
+int rp_thread_traces_add_samples(struct rp_thread_traces *set, struct rp_store *store,
+                                 struct rp_err *err);
+/** @return whether some are in the set, beside thread traces or alone */
+bool rp_thread_traces_have_pc_samples(const struct rp_thread_traces *set);
+bool rp_store_has_pc_samples(struct rp_store *store);
 void rp_thread_traces_free(struct rp_thread_traces *set);
+void rp_thread_trace_free(struct rp_thread_trace *trace);
 
 /** Computes the mean waves on a SIMD while it has any: over the engines, else over the traced
  * waves.

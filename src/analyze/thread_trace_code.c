@@ -245,6 +245,7 @@ static int read_row(const json_t *row, const struct columns *columns, size_t ind
         return rp_fail(err, RP_BAD_INPUT, "row %zu (%s) has a number that is none", index, isa);
     in.line = (uint32_t)line;
     in.code_object = (uint32_t)object;
+    in.samples.taken = in.samples.issued + in.samples.stalled;
     in.isa = strdup(isa);
     in.source = strdup(source ? source : "");
     return add_instruction(trace, &in, err);
@@ -315,6 +316,7 @@ static int read_stats_row(const struct rp_csv *csv, const struct columns *column
         !csv_cell(csv, columns, COLUMN_STALLED, &in.samples.stalled))
         return rp_fail(err, RP_BAD_INPUT, "line %lu: a number that is none", csv->line);
     in.code_object = (uint32_t)object;
+    in.samples.taken = in.samples.issued + in.samples.stalled;
     in.isa = strdup(isa);
     in.source = strdup(source);
     return add_instruction(trace, &in, err);

@@ -115,6 +115,8 @@ static void add(struct rp_att_sums *to, const struct rp_att_sums *from)
 
 static void add_samples(struct rp_att_samples *to, const struct rp_att_samples *from)
 {
+    to->taken += from->taken;
+    to->lanes += from->lanes;
     to->issued += from->issued;
     to->stalled += from->stalled;
     for (size_t r = 0; r < RP_ATT_SAMPLE_COUNT; r++)
@@ -172,8 +174,8 @@ static void choose_kernel(const struct rp_att_build *build)
     trace->kernel = trace->kernel_count;
     for (size_t k = 0; k < trace->kernel_count; k++) {
         const struct rp_att_kernel *kernel = &trace->kernels[k];
-        uint64_t weight = kernel->sums.latency_cycles + kernel->sums.idle_cycles +
-                          kernel->samples.issued + kernel->samples.stalled;
+        uint64_t weight =
+            kernel->sums.latency_cycles + kernel->sums.idle_cycles + kernel->samples.taken;
 
         if (build->begun[k] < most_begun || (build->begun[k] == most_begun && weight <= most))
             continue;
@@ -335,7 +337,7 @@ enum rp_att_completeness rp_att_completeness(const struct rp_thread_trace *trace
         damage |= trace->problems[i].damage;
     if (damage)
         return RP_ATT_DAMAGED;
-    if (trace->sums.executed == 0 && trace->samples.issued == 0 && trace->samples.stalled == 0)
+    if (trace->sums.executed == 0 && trace->samples.taken == 0)
         return RP_ATT_NOTHING;
     return trace->problem_count ? RP_ATT_PARTIAL : RP_ATT_COMPLETE;
 }

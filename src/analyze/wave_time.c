@@ -800,6 +800,8 @@ static size_t list_lines(const struct rp_thread_trace *t, struct rp_wave_time *t
 
         line.cycles = add_instruction(in, line.part, awaited[i], to);
         line.executed = (double)in->sums.executed;
+        if (t->sampled) /* Samples take the place of cycles. */
+            line.cycles = (double)in->samples.taken;
         if (line.part == RP_WAVE_PART_LOAD || line.part == RP_WAVE_PART_STORE)
             line.lookups = (double)in->wasted_lookups;
         line.conflicts = (double)in->lds_conflict_cycles;

@@ -76,6 +76,19 @@ struct rp_interval rp_samples_interval(const double *samples, size_t count)
         .low = order[at], .high = order[n - 1 - at], .confidence = 1 - 2 * below};
 }
 
+/* E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927. */
+struct rp_interval rp_share_interval(uint64_t part, uint64_t whole)
+{
+    const double z = 1.959963984540054; /* 2.5 % of the normal distribution is above. */
+    const double n = (double)whole, p = (double)part / n;
+    const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
+    const double half = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n);
+
+    return (struct rp_interval){.low = part == 0 ? 0 : middle - half,
+                                .high = part == whole ? 1 : middle + half,
+                                .confidence = 0.95};
+}
+
 /* --- logarithm, exponential and distributions from the four operations and square roots --------
  */
 

@@ -29,6 +29,11 @@ struct rp_interval {
  * @param count at least 1 */
 struct rp_interval rp_samples_interval(const double *samples, size_t count);
 
+/** Gives the interval of a share that was counted, with a confidence of 95 %, by Wilson's score. It
+ * takes the samples for independent.
+ * @param whole at least 1 */
+struct rp_interval rp_share_interval(uint64_t part, uint64_t whole);
+
 /* Computes logarithm, exponential and the normal distribution from additions, products, quotients
  * and square roots alone. The C library's own functions may differ in their last bit from one
  * version to the next, and a search that picks the largest of many numbers would then go another

@@ -117,7 +117,8 @@ static int put_parts(const struct rp_inputs *in, const struct rp_analyze_cli *op
     int rc = 0;
 
     leave_out(&for_roofline, parts->has_ranking && parts->ranking.found.kernel_count);
-    leave_out(&for_waves, parts->has_ranking && parts->ranking.found.kernel_count);
+    leave_out(&for_waves, parts->has_ranking && parts->ranking.found.kernel_count &&
+                              !rp_thread_traces_have_pc_samples(&in->waves));
     for_dag.pending = for_roofline.pending = for_waves.pending = for_ranking.pending = pending;
     if (parts->has_ranking && for_ranking.print == RP_RESULT_TERMINAL)
         rc = rp_report_verdict_term(&parts->ranking.found, rp_cli_style(), text, err);

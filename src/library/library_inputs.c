@@ -763,13 +763,33 @@ static int drop_idle_stores(struct rp_inputs *in, size_t first, struct rp_err *e
             in->csv_prefixes[kept++] = in->csv_prefixes[i];
             continue;
         }
-        rp_note(&in->notes, "%s has neither kernels, copies nor HIP calls: left out",
-                rp_store_path(in->stores[i]));
+        if (!rp_store_has_pc_samples(in->stores[i])) /* These are kept elsewhere. */
+            rp_note(&in->notes, "%s has neither kernels, copies nor HIP calls: left out",
+                    rp_store_path(in->stores[i]));
         rp_store_close(in->stores[i]);
         free(in->csv_prefixes[i]);
     }
     in->store_count = kept;
     return rc;
+}
+
+static bool has_samples(const struct rp_inputs *in, size_t first)
+{
+    for (size_t i = first; i < in->store_count; i++)
+        if (rp_store_has_pc_samples(in->stores[i]))
+            return true;
+    return false;
+}
+
+/* PC samples become thread traces. What was recorded without kernels has no graph. */
+static int take_samples(struct rp_inputs *in, struct rp_err *err)
+{
+    const size_t before = in->waves.count;
+    int rc = 0;
+
+    for (size_t i = 0; i < in->store_count && rc == 0; i++)
+        rc = rp_thread_traces_add_samples(&in->waves, in->stores[i], err);
+    return rc == 0 && in->waves.count > before ? drop_idle_stores(in, 0, err) : rc;
 }
 
 static int refuse_folder(const char *path, struct rp_err *err)
@@ -786,7 +806,8 @@ static int refuse_folder(const char *path, struct rp_err *err)
         "traces"
         " of the PyTorch profiler (*.json), nor CSV"
         " files of rocprofv3 or rocprof-compute (*kernel_trace.csv, *counter_collection.csv,"
-        " pmc_perf.csv, *kernel_stats.csv), nor decoded thread traces "
+        " pmc_perf.csv, *kernel_stats.csv, *pc_sampling_host_trap.csv,"
+        " *pc_sampling_stochastic.csv), nor decoded thread traces "
         "(ui_output_agent_..._dispatch_...)",
         path);
 }
@@ -807,7 +828,7 @@ static int open_folder(const char *path, struct rp_inputs *in, struct rp_err *er
     if (is_profile(path))
         return open_waves_of(path, "thread-trace/att-threads", in, err);
     rc = open_waves_in(path, FOLDER_DEPTH, in, err);
-    if (rc == 0 && in->waves.count > waves_before)
+    if (rc == 0 && in->waves.count > waves_before && !has_samples(in, before))
         rc = drop_idle_stores(in, before, err);
     if (rc < 0)
         return rc;
@@ -989,6 +1010,8 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
         rc = check_ranks(paths, count, in, err);
     if (rc == 0)
         note_unrecorded(in);
+    if (rc == 0)
+        rc = take_samples(in, err);
     return rc < 0 ? rc : rp_thread_traces_name(&in->waves, in->stores, in->store_count, err);
 }
 

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "report/report.h"
 
 /* Keys are in alphabetical order in every object, and unknown values are null. */
@@ -47,22 +48,34 @@ static void add_named(struct rp_json_writer *json, const char *key, const uint64
     rp_json_end(json);
 }
 
-static bool has_samples(const struct rp_thread_trace *t)
+static bool knows_issue(const struct rp_thread_trace *t)
 {
-    return t->sampled || t->samples.issued || t->samples.stalled;
+    return t->method != RP_PC_HOST_TRAP;
 }
 
+/* The share is of all samples of the trace. */
 static void add_samples(struct rp_json_writer *json, const struct rp_thread_trace *t,
                         const struct rp_att_samples *samples)
 {
-    if (!has_samples(t)) {
+    const double all = (double)(t->samples.taken ? t->samples.taken : 1);
+    struct rp_interval share = {0};
+
+    if (!t->sampled && !t->samples.taken) {
         rp_json_add_null(json, "samples");
         return;
     }
+    if (t->samples.taken)
+        share = rp_share_interval(samples->taken, t->samples.taken);
     rp_json_add_object(json, "samples");
-    rp_json_add_count(json, "issued", samples->issued);
+    add_if(json, "active_lanes", t->lanes_known && samples->taken,
+           (double)samples->lanes / (double)(samples->taken ? samples->taken : 1));
+    rp_json_add_count_if(json, "issued", knows_issue(t), samples->issued);
     add_named(json, "not_issued", samples->by_reason, RP_ATT_SAMPLE_COUNT, rp_att_sample_names);
-    rp_json_add_count(json, "stalled", samples->stalled);
+    add_if(json, "share", t->samples.taken > 0, (double)samples->taken / all);
+    add_if(json, "share_high", t->samples.taken > 0, share.high);
+    add_if(json, "share_low", t->samples.taken > 0, share.low);
+    rp_json_add_count_if(json, "stalled", knows_issue(t), samples->stalled);
+    rp_json_add_count(json, "taken", samples->taken);
     rp_json_end(json);
 }
 
@@ -72,8 +85,9 @@ static void add_instruction(struct rp_json_writer *json, const struct rp_thread_
                             const struct rp_att_instruction *in)
 {
     rp_json_add_object(json, NULL);
-    rp_json_add_count(json, "address", in->address);
-    rp_json_add_count(json, "code_object", in->code_object);
+    /* CSV files of PC samples say no place, and no code object is called 0. */
+    rp_json_add_count_if(json, "address", !t->method || in->code_object, in->address);
+    rp_json_add_count_if(json, "code_object", !t->method || in->code_object, in->code_object);
     rp_json_add_text(json, "isa", in->isa);
     rp_json_add_count_if(json, "kernel", in->kernel < t->kernel_count, in->kernel);
     rp_json_add_text(json, "kind", rp_att_kind_names[in->kind]);
@@ -97,7 +111,7 @@ static void add_instructions(struct rp_json_writer *json, const struct rp_thread
     for (size_t i = 0; i < t->instruction_count; i++) {
         const struct rp_att_instruction *in = &t->instructions[i];
 
-        if (!in->sums.executed && !in->samples.issued && !in->samples.stalled)
+        if (!in->sums.executed && !in->samples.taken)
             continue;
         rp_json_break(json, 6);
         add_instruction(json, t, in);
@@ -239,6 +253,7 @@ static void add_waves(struct rp_json_writer *json, const struct rp_thread_trace 
 struct source_line {
     const char *source;
     struct rp_att_sums sums;
+    struct rp_att_samples samples;
 };
 
 static int compare_sources(const void *a, const void *b)
@@ -249,43 +264,64 @@ static int compare_sources(const void *a, const void *b)
 static int compare_cycles(const void *a, const void *b)
 {
     const struct source_line *l = a, *r = b;
-    uint64_t left = l->sums.latency_cycles + l->sums.idle_cycles;
-    uint64_t right = r->sums.latency_cycles + r->sums.idle_cycles;
+    uint64_t left = l->sums.latency_cycles + l->sums.idle_cycles + l->samples.taken;
+    uint64_t right = r->sums.latency_cycles + r->sums.idle_cycles + r->samples.taken;
 
     if (left != right)
         return left > right ? -1 : 1;
     return strcmp(l->source, r->source);
 }
 
-static void add_lines(struct rp_json_writer *json, const struct rp_thread_trace *t)
+static void add_to_line(struct source_line *to, const struct source_line *from)
 {
-    rp_autofree struct source_line *lines = calloc(t->instruction_count + 1, sizeof *lines);
+    to->sums.executed += from->sums.executed;
+    to->sums.latency_cycles += from->sums.latency_cycles;
+    to->sums.stall_cycles += from->sums.stall_cycles;
+    to->sums.idle_cycles += from->sums.idle_cycles;
+    to->samples.taken += from->samples.taken;
+    to->samples.lanes += from->samples.lanes;
+    to->samples.issued += from->samples.issued;
+    to->samples.stalled += from->samples.stalled;
+    for (size_t r = 0; r < RP_ATT_SAMPLE_COUNT; r++)
+        to->samples.by_reason[r] += from->samples.by_reason[r];
+}
+
+/* Returns lines, that with most cycles or samples first. NULL: memory has ended. */
+static struct source_line *list_lines(const struct rp_thread_trace *t, size_t *ret_count)
+{
+    struct source_line *lines = calloc(t->instruction_count + 1, sizeof *lines);
     size_t count = 0, kept = 0;
 
-    add_part(json, "source_lines");
-    if (!lines) {
-        json->out->failed = true;
-        return;
+    for (size_t i = 0; lines && i < t->instruction_count; i++) {
+        const struct rp_att_instruction *in = &t->instructions[i];
+
+        if (in->source[0] && (in->sums.executed || in->samples.taken))
+            lines[count++] = (struct source_line){in->source, in->sums, in->samples};
     }
-    for (size_t i = 0; i < t->instruction_count; i++)
-        if (t->instructions[i].source[0] && t->instructions[i].sums.executed)
-            lines[count++] =
-                (struct source_line){t->instructions[i].source, t->instructions[i].sums};
+    if (!lines)
+        return NULL;
     qsort(lines, count, sizeof *lines, compare_sources);
-    for (size_t i = 0; i < count; i++) {
-        if (kept == 0 || strcmp(lines[kept - 1].source, lines[i].source) != 0) {
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || strcmp(lines[kept - 1].source, lines[i].source) != 0)
             lines[kept++] = lines[i];
-            continue;
-        }
-        lines[kept - 1].sums.executed += lines[i].sums.executed;
-        lines[kept - 1].sums.latency_cycles += lines[i].sums.latency_cycles;
-        lines[kept - 1].sums.stall_cycles += lines[i].sums.stall_cycles;
-        lines[kept - 1].sums.idle_cycles += lines[i].sums.idle_cycles;
-    }
+        else
+            add_to_line(&lines[kept - 1], &lines[i]);
     qsort(lines, kept, sizeof *lines, compare_cycles);
-    for (size_t i = 0; i < kept; i++) {
+    *ret_count = kept;
+    return lines;
+}
+
+static void add_lines(struct rp_json_writer *json, const struct rp_thread_trace *t)
+{
+    size_t count = 0;
+    rp_autofree struct source_line *lines = list_lines(t, &count);
+
+    add_part(json, "source_lines");
+    json->out->failed |= !lines;
+    for (size_t i = 0; i < count; i++) {
         rp_json_break(json, 6);
         rp_json_add_object(json, NULL);
+        add_samples(json, t, &lines[i].samples);
         rp_json_add_text(json, "source", lines[i].source);
         add_sums(json, "sums", &lines[i].sums);
         rp_json_end(json);
@@ -338,6 +374,19 @@ static void add_branches(struct rp_json_writer *json, const struct rp_thread_tra
     rp_json_end(json);
 }
 
+static void add_sampling(struct rp_json_writer *json, const struct rp_thread_trace *t)
+{
+    if (!t->sampled) {
+        rp_json_add_null(json, "sampling");
+        return;
+    }
+    rp_json_add_object(json, "sampling");
+    rp_json_add_count_if(json, "dispatches", t->sampled_dispatches > 0, t->sampled_dispatches);
+    rp_json_add_text(json, "method", rp_pc_method_names[t->method]);
+    rp_json_add_count(json, "undecoded", t->undecoded_samples);
+    rp_json_end(json);
+}
+
 static void add_trace(struct rp_json_writer *json, const struct rp_thread_trace *t)
 {
     rp_json_break(json, 4);
@@ -360,6 +409,7 @@ static void add_trace(struct rp_json_writer *json, const struct rp_thread_trace 
     rp_json_add_text(json, "path", t->path);
     add_problems(json, t);
     add_samples(json, t, &t->samples);
+    add_sampling(json, t);
     add_lines(json, t);
     rp_json_break(json, 5);
     add_named(json, "stall_reasons", t->waited_cycles, RP_ATT_REASON_COUNT, rp_att_reason_names);
@@ -519,8 +569,7 @@ static void thread_trace_term_put_latencies(const struct rp_page *page,
 
 static uint64_t weight(const struct rp_att_instruction *in)
 {
-    return in->sums.latency_cycles + in->sums.idle_cycles + in->samples.issued +
-           in->samples.stalled;
+    return in->sums.latency_cycles + in->sums.idle_cycles + in->samples.taken;
 }
 
 static int compare_weights(const void *a, const void *b)
@@ -565,8 +614,7 @@ static int put_hot(const struct rp_page *page, const struct rp_thread_trace *t)
 {
     rp_autofree const struct rp_att_instruction **hot =
         calloc(t->instruction_count + 1, sizeof *hot);
-    uint64_t all =
-        t->sums.latency_cycles + t->sums.idle_cycles + t->samples.issued + t->samples.stalled;
+    uint64_t all = t->sums.latency_cycles + t->sums.idle_cycles + t->samples.taken;
 
     if (!hot)
         return -1;
@@ -575,16 +623,131 @@ static int put_hot(const struct rp_page *page, const struct rp_thread_trace *t)
     qsort(hot, t->instruction_count, sizeof *hot, compare_weights);
     for (size_t i = 0; i < t->instruction_count && i < MOST_HOT && weight(hot[i]); i++) {
         if (i == 0)
-            rp_page_line(page, RP_INK_BOLD, 2, "%8s %12s  %s", "% time",
-                         t->sampled ? "samples" : "executed", "instruction");
+            rp_page_line(page, RP_INK_BOLD, 2, "%8s %12s  %s", "% time", "executed", "instruction");
         rp_autobuf where = {0};
         put_place(&where, hot[i]->source);
         page->out->failed |= where.failed;
-        rp_page_line(
-            page, RP_INK_PLAIN, 2, "%8s %12" PRIu64 "  %s%s", percent(weight(hot[i]), all).text,
-            t->sampled ? weight(hot[i]) : hot[i]->sums.executed, hot[i]->isa, rp_buf_text(&where));
+        rp_page_line(page, RP_INK_PLAIN, 2, "%8s %12" PRIu64 "  %s%s",
+                     percent(weight(hot[i]), all).text, hot[i]->sums.executed, hot[i]->isa,
+                     rp_buf_text(&where));
     }
     return 0;
+}
+
+/* --- PC samples ---------------------------------------------------------------------------- */
+
+static void put_sample_row(const struct rp_page *page, const struct rp_thread_trace *t,
+                           const struct rp_att_samples *of, const char *what, const char *where)
+{
+    const struct rp_interval share = rp_share_interval(of->taken, t->samples.taken);
+    rp_autobuf line = {0};
+
+    rp_buf_printf(&line, "%9s %5s to %5s %9" PRIu64, percent(of->taken, t->samples.taken).text,
+                  rp_number_fixed(100 * share.low, 1).text,
+                  rp_number_fixed(100 * share.high, 1).text, of->taken);
+    if (knows_issue(t))
+        rp_buf_printf(&line, " %12s", percent(of->stalled, of->issued + of->stalled).text);
+    if (t->lanes_known)
+        rp_buf_printf(&line, " %6s",
+                      rp_number_fixed((double)of->lanes / (double)of->taken, 1).text);
+    page->out->failed |= line.failed;
+    rp_page_line(page, RP_INK_PLAIN, 2, "%s  %s%s", rp_buf_text(&line), what, where);
+}
+
+static void put_sample_columns(const struct rp_page *page, const struct rp_thread_trace *t,
+                               const char *what)
+{
+    rp_page_line(page, RP_INK_BOLD, 2, "%9s %14s %9s%s%s  %s", "% samples", "(95 %)", "samples",
+                 knows_issue(t) ? " % not issued" : "", t->lanes_known ? "  lanes" : "", what);
+}
+
+static int put_hot_samples(const struct rp_page *page, const struct rp_thread_trace *t)
+{
+    rp_autofree const struct rp_att_instruction **hot =
+        calloc(t->instruction_count + 1, sizeof *hot);
+
+    if (!hot)
+        return -1;
+    for (size_t i = 0; i < t->instruction_count; i++)
+        hot[i] = &t->instructions[i];
+    qsort(hot, t->instruction_count, sizeof *hot, compare_weights);
+    put_sample_columns(page, t, "instruction");
+    for (size_t i = 0; i < t->instruction_count && i < MOST_HOT && weight(hot[i]); i++) {
+        rp_autobuf where = {0};
+
+        put_place(&where, hot[i]->source);
+        page->out->failed |= where.failed;
+        put_sample_row(page, t, &hot[i]->samples, hot[i]->isa, rp_buf_text(&where));
+    }
+    return 0;
+}
+
+static int put_hot_lines(const struct rp_page *page, const struct rp_thread_trace *t)
+{
+    size_t count = 0;
+    rp_autofree struct source_line *lines = list_lines(t, &count);
+
+    if (!lines)
+        return -1;
+    if (count)
+        put_sample_columns(page, t, "source line");
+    for (size_t i = 0; i < count && i < MOST_HOT; i++) {
+        rp_autobuf where = {0};
+
+        put_place(&where, lines[i].source);
+        page->out->failed |= where.failed;
+        put_sample_row(page, t, &lines[i].samples, rp_buf_text(&where) + strlen("  ; "), "");
+    }
+    return 0;
+}
+
+/* The reasons follow, most samples first. */
+static void put_not_issued(const struct rp_page *page, const struct rp_thread_trace *t)
+{
+    const uint64_t all = t->samples.issued + t->samples.stalled;
+    rp_autobuf text = {0};
+    bool shown[RP_ATT_SAMPLE_COUNT] = {0};
+
+    if (!knows_issue(t) || !all)
+        return;
+    for (;;) {
+        unsigned best = RP_ATT_SAMPLE_COUNT;
+
+        for (unsigned r = 0; r < RP_ATT_SAMPLE_COUNT; r++)
+            if (!shown[r] && t->samples.by_reason[r] &&
+                (best == RP_ATT_SAMPLE_COUNT ||
+                 t->samples.by_reason[r] > t->samples.by_reason[best]))
+                best = r;
+        if (best == RP_ATT_SAMPLE_COUNT)
+            break;
+        shown[best] = true;
+        rp_buf_printf(&text, "%s%s %s %%", text.len ? ", " : " (", rp_att_sample_names[best],
+                      percent(t->samples.by_reason[best], all).text);
+    }
+    page->out->failed |= text.failed;
+    rp_page_words(page, RP_INK_PLAIN, 2, 4, "not issued in %s %% of the samples%s%s",
+                  percent(t->samples.stalled, all).text, rp_buf_text(&text), text.len ? ")" : "");
+}
+
+static void put_sampled(const struct rp_page *page, const struct rp_thread_trace *t)
+{
+    rp_autobuf text = {0};
+
+    rp_buf_printf(&text, "%" PRIu64 " sample%s", t->samples.taken,
+                  t->samples.taken == 1 ? "" : "s");
+    if (t->sampled_dispatches)
+        rp_buf_printf(&text, " of %" PRIu64 " dispatch%s", t->sampled_dispatches,
+                      t->sampled_dispatches == 1 ? "" : "es");
+    if (t->lanes_known && t->samples.taken)
+        rp_buf_printf(&text, ", %s lanes active on average",
+                      rp_number_fixed((double)t->samples.lanes / (double)t->samples.taken, 1).text);
+    page->out->failed |= text.failed;
+    rp_page_line(page, RP_INK_PLAIN, 2, "%s", rp_buf_text(&text));
+    if (t->undecoded_samples)
+        rp_page_line(page, RP_INK_DIM, 2,
+                     "%" PRIu64 " of them in code that the profiler could not decode",
+                     t->undecoded_samples);
+    put_not_issued(page, t);
 }
 
 /* --- head ---------------------------------------------------------------------------------- */
@@ -596,12 +759,17 @@ static void put_head(const struct rp_page *page, const struct rp_thread_trace *t
                                                      : "unknown kernel";
     double mhz = 0;
 
-    if (t->identified)
+    if (t->method)
+        rp_page_line(page, RP_INK_BOLD, 0, "PC samples (%s) of %s", rp_pc_method_names[t->method],
+                     t->path);
+    else if (t->identified)
         rp_page_line(page, RP_INK_BOLD, 0, "Thread trace of dispatch %" PRIu64 ", agent %" PRIu64,
                      t->dispatch, t->agent);
     else
         rp_page_line(page, RP_INK_BOLD, 0, "Thread trace %s", t->path);
     rp_page_text(page, RP_INK_PLAIN, 2, kernel);
+    if (t->method)
+        return;
     rp_page_line(page, t->completeness == RP_ATT_COMPLETE ? RP_INK_PLAIN : RP_INK_YELLOW, 2,
                  "%s%s: %zu of %zu waves", rp_att_completeness_names[t->completeness],
                  t->sampled ? ", PC samples" : "", t->wave_count, t->listed_waves + t->lost_waves);
@@ -648,10 +816,26 @@ static bool has_decoders_word(const struct rp_thread_trace *t)
     return false;
 }
 
+static void put_skid(const struct rp_page *page, const struct rp_thread_traces *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (set->traces[i].method == RP_PC_HOST_TRAP) {
+            rp_page_words(
+                page, RP_INK_DIM, 0, 2,
+                "Host traps are late: what takes the time may stand up to two instructions"
+                " before or behind the one that is named.");
+            return;
+        }
+}
+
 static int thread_trace_term_put_trace(const struct rp_page *page, const struct rp_thread_trace *t)
 {
     put_head(page, t);
     thread_trace_term_put_problems(page, t);
+    if (t->sampled && t->samples.taken) {
+        put_sampled(page, t);
+        return put_hot_samples(page, t) < 0 ? -1 : put_hot_lines(page, t);
+    }
     if (t->completeness == RP_ATT_NOTHING) {
         rp_page_line(page, RP_INK_YELLOW, 2,
                      has_decoders_word(t) ? "no instruction was traced: see above, or no wave ran"
@@ -686,6 +870,7 @@ int rp_report_thread_trace_term(const struct rp_thread_traces *set, struct rp_te
             rp_software_line(&page, "detailed");
             break;
         }
+    put_skid(&page, set);
     for (size_t i = 0; i < set->count; i++)
         if (thread_trace_term_put_trace(&page, &set->traces[i]) < 0)
             return rp_out_of_memory(err);

@@ -873,7 +873,16 @@ static int one_of_dispatch(void *ctx, const void *row, struct rp_err *err)
     return value->sample_id >= 0 || value->event_id < 0 ? 0 : one_is_enough(ctx, row, err);
 }
 
-static bool database_has(const char *path, enum content content)
+static bool has_samples(struct rp_store *s)
+{
+    struct rp_err err = RP_ERR_INIT;
+    bool found = false;
+
+    rp_each_row(s, RP_ROWS_pc_sample, one_is_enough, &found, &err);
+    return found;
+}
+
+static bool database_has(const char *path, enum content content, bool samples)
 {
     struct rp_err err = RP_ERR_INIT;
     struct rp_store *s;
@@ -885,8 +894,9 @@ static bool database_has(const char *path, enum content content)
         rp_each_row(s, RP_ROWS_pmc_event, one_of_dispatch, &found, &err);
     else if (content == WITH_KERNELS)
         rp_each_row(s, RP_ROWS_launch, one_is_enough, &found, &err);
+    found = (found || content == OF_PROCESS) && (!samples || has_samples(s));
     rp_store_close(s);
-    return found || content == OF_PROCESS;
+    return found;
 }
 
 /* Dispatches that were counted are kernels, too, and without a kernel trace they are all of them.
@@ -915,6 +925,27 @@ static bool csv_has_rows(const char *path)
     return end && end + 1 < head + got;
 }
 
+static bool json_has_samples(const char *path)
+{
+    return rp_json_has_records(path, "buffer_records.pc_sample_host_trap") ||
+           rp_json_has_records(path, "buffer_records.pc_sample_stochastic");
+}
+
+static bool csv_has_samples(const char *path, size_t prefix_len)
+{
+    static const char *const methods[] = {"host_trap", "stochastic"};
+
+    for (size_t i = 0; i < 2; i++) {
+        rp_autofree char *name =
+            rp_format("%.*spc_sampling_%s.csv", (int)prefix_len, path, methods[i]);
+        rp_autofree char *there = name ? rp_gzip_find(name) : NULL;
+
+        if (there && csv_has_rows(there))
+            return true;
+    }
+    return false;
+}
+
 static enum content content_of_csv(const char *path, size_t prefix_len)
 {
     rp_autofree char *name = rp_format("%.*skernel_trace.csv", (int)prefix_len, path);
@@ -940,6 +971,7 @@ char *rp_store_said_by(const char *path)
     const char *const better[] = {"results.db", is_json ? NULL : json};
     size_t len = rp_gzip_name_length(path);
     enum content needed = NO_TRACE;
+    bool samples = false;
 
     if (is_counters || is_json)
         len -= is_json ? strlen(json) : strlen(counters);
@@ -951,11 +983,15 @@ char *rp_store_said_by(const char *path)
 
         if (!there)
             continue;
-        if (needed == NO_TRACE)
+        if (needed == NO_TRACE) {
             needed = is_counters ? WITH_COUNTERS
                      : is_json   ? content_of_json(path)
                                  : content_of_csv(path, len);
-        if (i == 0 ? database_has(there, needed) : json_has(there, needed))
+            samples =
+                !is_counters && (is_json ? json_has_samples(path) : csv_has_samples(path, len));
+        }
+        if (i == 0 ? database_has(there, needed, samples)
+                   : json_has(there, needed) && (!samples || json_has_samples(there)))
             return rp_steal(there);
     }
     return NULL;

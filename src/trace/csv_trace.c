@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -159,6 +160,7 @@ void rp_memdb_end(struct rp_memdb *m)
     for (size_t i = 0; i < RP_MEMDB_STATEMENTS; i++)
         sqlite3_finalize(m->statements[i].stmt);
     rp_map_free(&m->strings);
+    rp_map_free(&m->instructions);
 }
 
 int rp_memdb_statement(struct rp_memdb *m, const char *sql, sqlite3_stmt **ret, struct rp_err *err)
@@ -214,6 +216,50 @@ int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct r
                : 0;
 }
 
+/* @param ret  its row in pc_instruction */
+static int instruction_of(struct rp_memdb *m, const struct rp_memdb_sample *sample, int64_t *ret,
+                          struct rp_err *err)
+{
+    const bool decoded = *sample->isa;
+    const char *texts[] = {sample->isa, decoded ? sample->comment : ""};
+    int64_t values[] = {0, decoded ? sample->code_object : -1, decoded ? sample->offset : -1};
+    rp_autofree char *key =
+        rp_format("%" PRId64 " %" PRId64 " %s\n%s", values[1], values[2], texts[0], texts[1]);
+    const uint32_t known = m->instructions.count;
+    const uint32_t number = key ? rp_map_add_text(&m->instructions, key) : RP_NO_NUMBER;
+
+    if (number == RP_NO_NUMBER)
+        return rp_out_of_memory(err);
+    *ret = values[0] = (int64_t)number + 1;
+    return number < known
+               ? 0
+               : rp_memdb_run(m, "INSERT INTO pc_instruction VALUES (?1, ?2, ?3, ?4, ?5)", values,
+                              3, texts, 2, err);
+}
+
+int rp_memdb_add_sample(struct rp_memdb *m, const struct rp_memdb_sample *sample,
+                        struct rp_err *err)
+{
+    int64_t values[] = {sample->stochastic,
+                        sample->dispatch,
+                        0,
+                        sample->issued,
+                        0,
+                        __builtin_popcountll(sample->exec_mask)};
+    int result = instruction_of(m, sample, &values[2], err);
+
+    if (result == 0)
+        result = rp_memdb_string(m, sample->reason, &values[4], err);
+    return result < 0
+               ? result
+               : rp_memdb_run(m,
+                              "INSERT INTO pc_count VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6)"
+                              " ON CONFLICT (stochastic, dispatch_id, instruction_id, issued,"
+                              " reason_id) DO UPDATE SET samples = samples + 1,"
+                              " lanes = lanes + excluded.lanes",
+                              values, 6, NULL, 0, err);
+}
+
 static int by_thread_and_time(const void *a, const void *b)
 {
     const struct rp_call *x = a, *y = b;
@@ -264,17 +310,22 @@ int rp_call_list_find_parents(struct rp_call_list *calls, struct rp_err *err)
  * another; only the last is found, by times.
  */
 
-enum kind { KERNELS, COPIES, CALLS, AGENTS };
+enum kind { KERNELS, COPIES, CALLS, AGENTS, TRAPS, SNAPSHOTS };
 
 static const struct {
     const char *end; /**< of the file's name */
     enum kind kind;
     bool is_trace; /**< opens the process; the others only tell more of it */
 } files[] = {
-    {"kernel_trace.csv", KERNELS, true},  {"memory_copy_trace.csv", COPIES, true},
-    {"hip_api_trace.csv", CALLS, true},   {"hsa_api_trace.csv", CALLS, false},
-    {"rccl_api_trace.csv", CALLS, false}, {"marker_api_trace.csv", CALLS, false},
+    {"kernel_trace.csv", KERNELS, true},
+    {"memory_copy_trace.csv", COPIES, true},
+    {"hip_api_trace.csv", CALLS, true},
+    {"hsa_api_trace.csv", CALLS, false},
+    {"rccl_api_trace.csv", CALLS, false},
+    {"marker_api_trace.csv", CALLS, false},
     {"agent_info.csv", AGENTS, false},
+    {"pc_sampling_host_trap.csv", TRAPS, true},
+    {"pc_sampling_stochastic.csv", SNAPSHOTS, true},
 };
 
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
@@ -312,6 +363,11 @@ enum column {
     AGENT_TYPE,
     NAME,
     DEVICE,
+    EXEC_MASK,
+    INSTRUCTION,
+    COMMENT,
+    ISSUED,
+    STALL_REASON,
     COLUMN_COUNT
 };
 
@@ -349,6 +405,11 @@ static const struct {
     [AGENT_TYPE] = {"Agent_Type", NULL},
     [NAME] = {"Name", NULL},
     [DEVICE] = {"Device_Id", NULL},
+    [EXEC_MASK] = {"Exec_Mask", NULL},
+    [INSTRUCTION] = {"Instruction", NULL},
+    [COMMENT] = {"Instruction_Comment", NULL},
+    [ISSUED] = {"Wave_Issued_Instruction", NULL},
+    [STALL_REASON] = {"Stall_Reason", NULL},
 };
 
 struct loader {
@@ -545,6 +606,43 @@ static int add_agent(struct loader *l, struct rp_err *err)
                             values, 3, field(l, NAME), err);
 }
 
+/* A mask has all 64 bits. */
+static int mask(const struct loader *l, uint64_t *ret, struct rp_err *err)
+{
+    const char *text = field(l, EXEC_MASK);
+    char *end;
+
+    errno = 0;
+    *ret = strtoull(text, &end, 0);
+    if (end == text || *end || errno || strchr(text, '-'))
+        return rp_fail(err, RP_BAD_INPUT, "line %lu: %s is no mask of 64 bits: '%s'", l->csv.line,
+                       words[EXEC_MASK].word, text);
+    return 0;
+}
+
+static int add_sample(struct loader *l, struct rp_err *err)
+{
+    struct rp_memdb_sample sample = {.stochastic = l->kind == SNAPSHOTS,
+                                     .issued = -1,
+                                     .code_object = -1,
+                                     .offset = -1,
+                                     .isa = field(l, INSTRUCTION),
+                                     .comment = field(l, COMMENT),
+                                     .reason = ""};
+    int result = number(l, DISPATCH, 0, &sample.dispatch, err);
+
+    if (result == 0)
+        result = mask(l, &sample.exec_mask, err);
+    if (result == 0 && sample.stochastic) {
+        sample.reason = field(l, STALL_REASON);
+        result = number(l, ISSUED, -1, &sample.issued, err);
+    }
+    if (result == 0 && (sample.issued < -1 || sample.issued > 1))
+        result = rp_fail(err, RP_BAD_INPUT, "line %lu: %s is neither 0 nor 1: '%s'", l->csv.line,
+                         words[ISSUED].word, field(l, ISSUED));
+    return result < 0 ? result : rp_memdb_add_sample(&l->m, &sample, err);
+}
+
 /* --- files -------------------------------------------------------------------------------- */
 
 static const enum column needed[][6] = {
@@ -552,6 +650,8 @@ static const enum column needed[][6] = {
     [COPIES] = {DIRECTION, CORRELATION, START, END, SOURCE, DESTINATION},
     [CALLS] = {THREAD, FUNCTION, CORRELATION, START, END, END},
     [AGENTS] = {NODE, LOGICAL, AGENT_TYPE, NAME, NODE, NODE},
+    [TRAPS] = {DISPATCH, EXEC_MASK, INSTRUCTION, DISPATCH, DISPATCH, DISPATCH},
+    [SNAPSHOTS] = {DISPATCH, EXEC_MASK, INSTRUCTION, ISSUED, STALL_REASON, DISPATCH},
 };
 
 static int read_header(void *ctx, struct rp_err *err)
@@ -574,7 +674,8 @@ static int read_header(void *ctx, struct rp_err *err)
 static int add_row(void *ctx, struct rp_err *err)
 {
     static int (*const add[])(struct loader *, struct rp_err *) = {
-        [KERNELS] = add_kernel, [COPIES] = add_copy, [CALLS] = add_call, [AGENTS] = add_agent};
+        [KERNELS] = add_kernel, [COPIES] = add_copy,  [CALLS] = add_call,
+        [AGENTS] = add_agent,   [TRAPS] = add_sample, [SNAPSHOTS] = add_sample};
     struct loader *l = ctx;
 
     return add[l->kind](l, err);
@@ -634,7 +735,7 @@ static const char csv_trace_tables[] =
     " group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x,"
     " grid_size_y, grid_size_z, event_id);"
     "CREATE TABLE rocpd_memory_copy (id INTEGER PRIMARY KEY, start, end, name_id,"
-    " dst_agent_id, src_agent_id, size, stream_id, event_id);";
+    " dst_agent_id, src_agent_id, size, stream_id, event_id);" RP_MEMDB_SAMPLE_TABLES;
 
 /* Finds the part of the path before the name that rocprofv3 gives each file. @return false: none */
 static bool prefix_of(const char *path, size_t *ret)
@@ -665,7 +766,7 @@ static int put_process(struct loader *l, struct rp_err *err)
 }
 
 /* This adds queues and agents that rows refer to and no other file has named. */
-static const char rest[] =
+static const char rest[] = RP_MEMDB_SAMPLE_ROWS
     "INSERT INTO rocpd_info_queue SELECT DISTINCT queue_id, NULL FROM rocpd_kernel_dispatch;"
     "INSERT OR IGNORE INTO rocpd_info_agent SELECT DISTINCT agent_id, 'GPU', agent_id, agent_id,"
     " 0, NULL, '' FROM rocpd_kernel_dispatch;"

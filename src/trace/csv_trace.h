@@ -26,8 +26,9 @@ struct rp_memdb {
         const char *sql; /**< its address tells it apart */
         sqlite3_stmt *stmt;
     } statements[RP_MEMDB_STATEMENTS];
-    struct rp_map strings; /**< rocpd_string */
-    int64_t events;        /**< rows of rocpd_event */
+    struct rp_map strings;      /**< rocpd_string */
+    struct rp_map instructions; /**< pc_instruction */
+    int64_t events;             /**< rows of rocpd_event */
 };
 
 /** Makes the tables. The database is the caller's to close, also after a failure. */
@@ -42,6 +43,41 @@ int rp_memdb_run(struct rp_memdb *m, const char *sql, const int64_t *numbers, si
                  const char *const *texts, size_t text_count, struct rp_err *err);
 /** Returns the id of the text's row in rocpd_string. */
 int rp_memdb_string(struct rp_memdb *m, const char *text, int64_t *ret, struct rp_err *err);
+
+/* Samples of the program counter (CSV and JSON of rocprofv3) are counted while they are read, for
+ * a file has millions of them: those of one dispatch, instruction and reason are one row. */
+
+/** Add these to the tables of a database that takes samples. */
+#define RP_MEMDB_SAMPLE_TABLES                                                                     \
+    "CREATE TABLE pc_instruction (id INTEGER PRIMARY KEY, code_object_id, code_object_offset,"     \
+    " isa TEXT, comment TEXT);"                                                                    \
+    "CREATE TABLE pc_count (stochastic, dispatch_id, instruction_id, issued, reason_id, samples,"  \
+    " lanes, PRIMARY KEY (stochastic, dispatch_id, instruction_id, issued, reason_id))"            \
+    " WITHOUT ROWID;"                                                                              \
+    "CREATE TABLE rocpd_pc_sampling (id INTEGER PRIMARY KEY, method TEXT, dispatch_id, samples,"   \
+    " lanes, instruction TEXT, instruction_comment TEXT, code_object_id, code_object_offset,"      \
+    " wave_issued_instruction, stall_reason TEXT);"
+/** Run these behind the last sample. */
+#define RP_MEMDB_SAMPLE_ROWS                                                                       \
+    "INSERT INTO rocpd_pc_sampling (method, dispatch_id, samples, lanes, instruction,"             \
+    " instruction_comment, code_object_id, code_object_offset, wave_issued_instruction,"           \
+    " stall_reason) SELECT CASE stochastic WHEN 1 THEN 'stochastic' ELSE 'host_trap' END,"         \
+    " dispatch_id, samples, lanes, isa, comment, code_object_id, code_object_offset, issued,"      \
+    " string FROM pc_count"                                                                        \
+    " JOIN pc_instruction i ON i.id = instruction_id JOIN rocpd_string s ON s.id = reason_id"      \
+    " ORDER BY stochastic, dispatch_id, instruction_id, issued, reason_id;"                        \
+    "DROP TABLE pc_count; DROP TABLE pc_instruction;"
+
+struct rp_memdb_sample {
+    bool stochastic;
+    int64_t dispatch, issued; /**< issued is 1, 0, or -1: not said */
+    uint64_t exec_mask;
+    int64_t code_object, offset; /**< -1: not said */
+    const char *isa, *comment;   /**< without an instruction the comment is of no use */
+    const char *reason;
+};
+int rp_memdb_add_sample(struct rp_memdb *m, const struct rp_memdb_sample *sample,
+                        struct rp_err *err);
 
 /* Which call made another, where a trace does not say: a call of a thread during which
  * another one runs has made it.

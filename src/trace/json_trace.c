@@ -23,7 +23,7 @@
 
 enum {
     RP_JSON_SECTIONS = 0
-#define SECTION(path, function, whole) +1
+#define SECTION(path, function, kind) +1
 #include "trace/json_sections.def"
 #undef SECTION
 };
@@ -39,6 +39,9 @@ struct rp_json_loader {
     } * agents;
     size_t agent_count;
     int64_t copies, regions;
+    struct {
+        RP_VEC(char *);
+    } isa, comments;     /**< of sampled instructions, by inst_index */
     const json_t *whole; /**< the record, where it is wanted so */
 };
 
@@ -46,7 +49,7 @@ struct rp_json_loader {
 struct rp_json_section {
     const char *path; /**< "buffer_records.hip_api" */
     int (*add)(struct rp_json_loader *l, const struct rp_json_value *record, struct rp_err *err);
-    bool whole; /**< it also wants what jansson made of it */
+    enum { PLAIN, WHOLE, TEXT } kind; /**< WHOLE: it also wants what jansson made of it */
 };
 
 /* --- names and ids -------------------------------------------------------------------------- */
@@ -236,6 +239,28 @@ static int add_message(struct rp_json_loader *l, const struct rp_json_value *mes
     return result < 0 ? result
                       : rp_memdb_run(&l->m, "INSERT OR REPLACE INTO message VALUES (?1, ?2)", &key,
                                      1, &text, 1, err);
+}
+
+static int add_instruction_text(struct rp_json_loader *l, const struct rp_json_value *text,
+                                struct rp_err *err)
+{
+    char *kept = strdup(text->text);
+
+    if (kept && rp_vec_push(&l->isa, kept) == 0)
+        return 0;
+    free(kept);
+    return rp_out_of_memory(err);
+}
+
+static int add_comment_text(struct rp_json_loader *l, const struct rp_json_value *text,
+                            struct rp_err *err)
+{
+    char *kept = strdup(text->text);
+
+    if (kept && rp_vec_push(&l->comments, kept) == 0)
+        return 0;
+    free(kept);
+    return rp_out_of_memory(err);
 }
 
 static int add_counter(struct rp_json_loader *l, const struct rp_json_value *counter,
@@ -568,10 +593,77 @@ static int add_copy(struct rp_json_loader *l, const struct rp_json_value *record
                         v, 12, NULL, 0, err);
 }
 
+/* --- samples ------------------------------------------------------------------------------- */
+
+/* Names the instruction; -1 is one that rocprofv3 could not decode. */
+static int name_sample(const struct rp_json_loader *l, int64_t index, struct rp_memdb_sample *ret,
+                       struct rp_err *err)
+{
+    if (index < -1 || index >= (int64_t)l->isa.count)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "inst_index is %" PRId64 ", and there are %zu instructions", index,
+                       l->isa.count);
+    ret->isa = index < 0 ? "" : l->isa.items[index];
+    ret->comment = index >= 0 && index < (int64_t)l->comments.count ? l->comments.items[index] : "";
+    return 0;
+}
+
+static int read_sample(const struct rp_json_loader *l, const struct rp_json_value *record,
+                       struct rp_memdb_sample *ret, struct rp_err *err)
+{
+    static const struct rp_json_field fields[] = {
+        {"record.dispatch_id", RP_JSON_REQUIRED},
+        {"record.exec_mask", RP_JSON_REQUIRED | RP_JSON_ALL_BITS},
+        {"inst_index", RP_JSON_REQUIRED},
+        {"record.pc.code_object_id", RP_JSON_OR_0},
+        {"record.pc.code_object_offset", RP_JSON_OR_0 | RP_JSON_ALL_BITS},
+    };
+    int64_t v[5];
+    int result = rp_json_numbers(record, fields, 5, v, err);
+
+    if (result < 0)
+        return result;
+    *ret = (struct rp_memdb_sample){.dispatch = v[0],
+                                    .exec_mask = (uint64_t)v[1],
+                                    .issued = -1,
+                                    .code_object = v[3],
+                                    .offset = v[4],
+                                    .reason = ""};
+    return name_sample(l, v[2], ret, err);
+}
+
+static int add_trap(struct rp_json_loader *l, const struct rp_json_value *record,
+                    struct rp_err *err)
+{
+    struct rp_memdb_sample sample;
+    int result = read_sample(l, record, &sample, err);
+
+    return result < 0 ? result : rp_memdb_add_sample(&l->m, &sample, err);
+}
+
+static int add_snapshot(struct rp_json_loader *l, const struct rp_json_value *record,
+                        struct rp_err *err)
+{
+    const struct rp_json_value *issued = rp_json_at(record, "record.wave_issued");
+    const char *reason = rp_json_text(record, "record.snapshot.stall_reason");
+    struct rp_memdb_sample sample;
+    int result = read_sample(l, record, &sample, err);
+
+    if (result < 0)
+        return result;
+    sample.stochastic = true;
+    sample.reason = reason ? reason : "";
+    if (issued && (issued->type == RP_JSON_INTEGER || issued->type == RP_JSON_BOOLEAN))
+        sample.issued = issued->integer;
+    if (sample.issued != 0 && sample.issued != 1)
+        return rp_fail(err, RP_BAD_INPUT, "record.wave_issued is neither 0 nor 1");
+    return rp_memdb_add_sample(&l->m, &sample, err);
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 static const struct rp_json_section rp_json_sections[RP_JSON_SECTIONS] = {
-#define SECTION(path, function, whole) {path, function, whole},
+#define SECTION(path, function, kind) {path, function, kind},
 #include "trace/json_sections.def"
 #undef SECTION
 };
@@ -691,8 +783,9 @@ static int read_odd_record(struct file *f, const struct rp_json_section *section
     record = rp_json_parse(text, err);
     if (!record)
         return -(int)err->code;
-    if (!json_is_object(record))
-        result = rp_fail(err, RP_BAD_INPUT, "it is no object");
+    if (section->kind == TEXT ? !json_is_string(record) : !json_is_object(record))
+        result =
+            rp_fail(err, RP_BAD_INPUT, section->kind == TEXT ? "it is no text" : "it is no object");
     else if (!rp_json_copy(&f->record, record))
         result = rp_out_of_memory(err);
     f->rows.whole = record;
@@ -710,7 +803,7 @@ static int read_record(struct file *f, const struct rp_json_section *section, st
 
     if (result < 0)
         return result;
-    if (!section->whole && first == '{' && rp_json_stream_record(&f->cut, &f->record))
+    if (section->kind == PLAIN && first == '{' && rp_json_stream_record(&f->cut, &f->record))
         return section->add(&f->rows, f->record.values, err);
     return read_odd_record(f, section, err);
 }
@@ -858,10 +951,10 @@ static const char tables[] =
     " group_segment_size, workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x,"
     " grid_size_y, grid_size_z, event_id);"
     "CREATE TABLE rocpd_memory_copy (id INTEGER PRIMARY KEY, tid, start, end, name_id,"
-    " dst_agent_id, dst_address, src_agent_id, src_address, size, stream_id, event_id);"
-    "BEGIN";
+    " dst_agent_id, dst_address, src_agent_id, src_address, size, stream_id, "
+    "event_id);" RP_MEMDB_SAMPLE_TABLES "BEGIN";
 
-static const char rest[] =
+static const char rest[] = RP_MEMDB_SAMPLE_ROWS
     "INSERT INTO rocpd_info_thread SELECT tid, tid FROM (SELECT tid FROM rocpd_region UNION"
     " SELECT tid FROM rocpd_kernel_dispatch UNION SELECT tid FROM rocpd_memory_copy);"
     "INSERT INTO rocpd_info_queue SELECT DISTINCT queue_id, NULL FROM rocpd_kernel_dispatch"
@@ -899,6 +992,12 @@ static void end_load(struct file *f)
     rp_memdb_end(&f->rows.m);
     rp_json_stream_close(&f->cut);
     rp_vec_free(&f->rows.orphans);
+    for (size_t i = 0; i < f->rows.isa.count; i++)
+        free(f->rows.isa.items[i]);
+    for (size_t i = 0; i < f->rows.comments.count; i++)
+        free(f->rows.comments.items[i]);
+    rp_vec_free(&f->rows.isa);
+    rp_vec_free(&f->rows.comments);
     for (size_t i = 0; i < f->rows.kind_count; i++)
         json_decref(f->rows.kinds[i]);
     rp_json_record_free(&f->record);

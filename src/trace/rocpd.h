@@ -204,6 +204,21 @@ struct rp_row_hip_event {
     uint32_t guid_index;
 };
 
+/** Samples of the program counter (table rocpd_pc_sampling). */
+struct rp_row_pc_sample {
+    const char *method; /**< "host_trap", "stochastic"; "": not said */
+    int64_t dispatch_id;
+    int64_t samples;             /**< so many that differ in time alone; negative: one */
+    int64_t exec_mask;           /**< its bits; of one sample */
+    int64_t lanes;               /**< active ones, of all samples; negative: those of exec_mask */
+    const char *isa;             /**< "": the profiler could not decode it */
+    const char *comment;         /**< "file:line", or "" */
+    int64_t code_object, offset; /**< negative: not said */
+    int64_t issued;              /**< 1, 0; negative: not said */
+    const char *stall_reason;    /**< "ROCPROFILER_..._REASON_WAITCNT", or "" */
+    uint32_t guid_index;
+};
+
 /** This is one counter of one dispatch, summed over all instances of the hardware. */
 struct rp_row_counter {
     int64_t event_id;
@@ -268,6 +283,7 @@ enum rp_rows {
     RP_ROWS_dependency,
     RP_ROWS_simulation,
     RP_ROWS_collective,
+    RP_ROWS_pc_sample,
     RP_ROWS_pmc,
     RP_ROWS_pmc_event,
     RP_ROWS_node,
@@ -520,6 +536,8 @@ int rp_store_each_simulation(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
 /** Visits rows of struct rp_row_collective, whose texts live as long as the store. */
 int rp_store_each_collective(struct rp_store *s, rp_store_row_fn *fn, void *ctx,
                              struct rp_err *err);
+/** Visits rows of struct rp_row_pc_sample. */
+int rp_store_each_pc_sample(struct rp_store *s, rp_store_row_fn *fn, void *ctx, struct rp_err *err);
 /**
  * Visits events that have a line, of HIP calls and of other things. Where no metadata
  * RP_STORE_CALL_SITES_TAG says that there are some, it visits nothing, because that costs as much

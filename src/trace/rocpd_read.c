@@ -254,6 +254,7 @@ DEFINE_EACH(hip_event, hip_event)
 DEFINE_EACH(dependency, dependency)
 DEFINE_EACH(simulation, simulation)
 DEFINE_EACH(collective, collective)
+DEFINE_EACH(pc_sample, pc_sample)
 DEFINE_EACH(note, note)
 
 struct sited {

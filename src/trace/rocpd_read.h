@@ -40,7 +40,8 @@ enum rp_table {
     RP_TABLE_timestamp,                          /**< draft of schema 4 */
     RP_TABLE_dependency,                         /**< the suite's own, as the next */
     RP_TABLE_replay,
-    RP_TABLE_collective, /**< of what the PyTorch profiler says, never in a file */
+    RP_TABLE_pc_sampling, /**< of some builds of rocprofv3 */
+    RP_TABLE_collective,  /**< of what the PyTorch profiler says, never in a file */
     RP_TABLE_COUNT
 };
 

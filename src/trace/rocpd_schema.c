@@ -365,7 +365,7 @@ static const char *const table_names[] = {
 #undef REFER
     [RP_TABLE_hip_event] = "rocpd_hip_event",       [RP_TABLE_timestamp] = "rocpd_timestamp",
     [RP_TABLE_dependency] = "rocm_perf_dependency", [RP_TABLE_replay] = "rocm_perf_replay",
-    [RP_TABLE_collective] = "rocm_perf_collective",
+    [RP_TABLE_collective] = "rocm_perf_collective", [RP_TABLE_pc_sampling] = "rocpd_pc_sampling",
 };
 
 enum {
@@ -667,6 +667,22 @@ static const struct rp_column collective_columns[] = {
     {.name = "ranks", .kind = RP_KIND_KNOWN, AT(collective, ranks), NEEDED},
 };
 
+/* Builds of rocprofv3 that have the table differ in columns; samples, lanes, code_object_id and
+ * code_object_offset are our own, of its CSV and JSON files (csv_trace.h). */
+static const struct rp_column pc_sample_columns[] = {
+    {.name = "method", .kind = RP_KIND_TEXT, AT(pc_sample, method)},
+    {.name = "dispatch_id", .kind = RP_KIND_INT, AT(pc_sample, dispatch_id), NEEDED},
+    {.name = "samples", .kind = RP_KIND_KNOWN, AT(pc_sample, samples)},
+    {.name = "exec_mask", .kind = RP_KIND_INT, AT(pc_sample, exec_mask)},
+    {.name = "lanes", .kind = RP_KIND_KNOWN, AT(pc_sample, lanes)},
+    {.name = "instruction", .kind = RP_KIND_TEXT, AT(pc_sample, isa), NEEDED},
+    {.name = "instruction_comment", .kind = RP_KIND_TEXT, AT(pc_sample, comment)},
+    {.name = "code_object_id", .kind = RP_KIND_KNOWN, AT(pc_sample, code_object)},
+    {.name = "code_object_offset", .kind = RP_KIND_KNOWN, AT(pc_sample, offset)},
+    {.name = "wave_issued_instruction", .kind = RP_KIND_KNOWN, AT(pc_sample, issued)},
+    {.name = "stall_reason", .kind = RP_KIND_TEXT, AT(pc_sample, stall_reason)},
+};
+
 static const struct rp_column pmc_columns[] = {
     {.name = "id", .kind = RP_KIND_ID, AT(pmc, id), NEEDED},
     {.name = "name", .kind = RP_KIND_TEXT, AT(pmc, name), NEEDED},
@@ -733,6 +749,7 @@ const struct rp_spec rp_specs[RP_ROWS_COUNT] = {
     SPEC(simulation, replay, simulation, simulation_columns, .what = "timing simulation",
          READ_ONLY),
     SPEC(collective, collective, collective, collective_columns, .what = "collective", READ_ONLY),
+    SPEC(pc_sample, pc_sampling, pc_sample, pc_sample_columns, .what = "PC sample", READ_ONLY),
     SPEC(pmc, info_pmc, pmc, pmc_columns, .what = "counter", READ_ONLY),
     SPEC(pmc_event, pmc_event, pmc_event, pmc_event_columns, .what = "counter value", READ_ONLY),
     SPEC(node, info_node, node, node_columns, .what = "node", READ_ONLY),

@@ -256,6 +256,23 @@ def threads_alone(b, scratch):
     check("modelled thread traces are not marked:", said.startswith("Modelled time"), said)
 
 
+def samples_alone(b, scratch):
+    """PC samples are a table of instructions with shares, and lines in samples."""
+    made = os.path.join(scratch, "samples")
+    os.mkdir(made)
+    subprocess.run([sys.executable, os.path.join(SOURCE, "tests", "data", "cases", "pc_samples", "make.py")], check=True, cwd=made)
+    page = os.path.join(scratch, "samples.html")
+    report(page, os.path.join(made, "json", "7_results.json"))
+    loads(b, page)
+    rows = b.run("[...document.querySelectorAll('.card[data-kernel^=saxpy] .hot-instructions tbody tr')].map(r => [...r.children].map(c => c.textContent))")
+    check("the hottest instruction is not the first:", rows and rows[0][0].startswith("s_waitcnt") and rows[0][2] == "6", rows)
+    check("shares are wrong:", rows[0][3].startswith("60") and "31" in rows[0][3] and "83" in rows[0][3], rows[0])
+    titles = b.run("[...document.querySelectorAll('.card[data-kernel^=saxpy] .hot-instructions h4')].map(n => n.textContent)")
+    check("a host trap's skid is not said:", any("two instructions off" in t for t in titles), titles)
+    captions = b.run("[...document.querySelectorAll('.card[data-kernel^=saxpy] table.source caption')].map(n => n.textContent)")
+    check("lines are not in samples:", captions and all(c.endswith("of the samples") for c in captions), captions)
+
+
 def counters_alone(b, scratch):
     """Counters without times and without a roofline are tables, a block for each kernel."""
     page = os.path.join(scratch, "notime.html")
@@ -300,6 +317,7 @@ def main():
         software_is_said(b, scratch)
         instances_are_told_apart(b, scratch)
         threads_alone(b, scratch)
+        samples_alone(b, scratch)
         counters_alone(b, scratch)
         kernel_parts.run(b, os.path.join(scratch, "threads.html"), os.path.join(scratch, "counters.html"), scratch, HOSTILE, check, loads)
         compare_page.run(b, ROCM_PERF, os.path.join(SOURCE, "tests", "data", "compare"), scratch, HOSTILE, check, loads)

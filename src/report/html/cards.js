@@ -94,7 +94,26 @@ function place(source) {
   return el('span', { title: source }, short + (last === source ? '' : ' (inlined)'));
 }
 
+// A share of samples with its interval of 95 %.
+function sampleShare(s) {
+  return `${percent(s.share)} (${percent(s.share_low)} to ${percent(s.share_high)})`;
+}
+
+function sampledPart(docs, trace) {
+  const all = trace.samples, hot = trace.instructions.filter((i) => i.samples.taken > 0).sort((a, b) => b.samples.taken - a.samples.taken).slice(0, 12);
+  const reasons = (s) => Object.entries(s.not_issued).sort((a, b) => b[1] - a[1]).slice(0, 3).map((r) => `${words(r[0])} ${percent(r[1] / s.taken)}`).join(', ');
+  const how = trace.sampling.method === 'host_trap' ? 'host traps: what takes the time may stand up to two instructions off' : trace.sampling.method || 'PC sampling';
+  const node = el('div', { className: 'hot-instructions' }, el('h4', {}, `Hot instructions (${whole(all.taken)} PC samples, ${how})`));
+  const columns = [{ title: 'instruction', cls: 'code', of: (i) => i.isa }, { title: 'source', cls: 'code place', of: (i) => place(i.source) }, { title: 'samples', n: true, of: (i) => whole(i.samples.taken) }, { title: 'share (95 %)', n: true, of: (i) => sampleShare(i.samples) }];
+  if (known(all.active_lanes)) columns.push({ title: 'active lanes', n: true, of: (i) => digits(i.samples.active_lanes) });
+  if (known(all.stalled)) columns.push({ title: 'not issued', cls: 'code', of: (i) => reasons(i.samples) });
+  node.append(scrolled(table('Instructions by PC samples', columns, hot)));
+  for (const problem of trace.problems || []) node.append(el('p', { className: 'dim' }, `${problem.file}: ${problem.text}`));
+  return el('div', { className: 'pair' }, sourcePart(docs, trace), node);
+}
+
 function hotPart(docs, trace) {
+  if (trace.sampling) return sampledPart(docs, trace);
   const hot = trace.instructions.filter((i) => i.sums && i.sums.latency_cycles + i.sums.idle_cycles > 0).sort((a, b) => b.sums.stall_cycles - a.sums.stall_cycles || b.sums.latency_cycles - a.sums.latency_cycles).slice(0, 12);
   const reasons = (i) => Object.entries(i.stall_reasons || {}).sort((a, b) => b[1] - a[1]).slice(0, 2).map((r) => words(r[0])).join(', ');
   const node = el('div', { className: 'hot-instructions' }, el('h4', {}, `Hot instructions (thread trace of dispatch ${or(trace.dispatch, '?')}, ${trace.completeness}${trace.device === 'software' ? ', modelled' : ''})`));

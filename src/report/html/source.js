@@ -34,21 +34,21 @@ function shownLines(file, text) {
 
 function heatRow(file, text, line, all) {
   const at = file.lines.get(line), share = at ? at.cycles / all : 0;
-  const tr = el('tr', {}, el('td', { className: 'n dim' }, String(line)), el('td', { className: 'n' }, at ? percent(share) : ''), el('td', { className: 'n' }, at ? whole(at.executed) : ''), el('td', { className: 'why' }, at ? at.part : ''), el('td', { className: 'src' }, text.get(line) || ''));
+  const tr = el('tr', {}, el('td', { className: 'n dim' }, String(line)), el('td', { className: 'n' }, at ? percent(share) : ''), el('td', { className: 'n' }, at && at.executed ? whole(at.executed) : ''), el('td', { className: 'why' }, at ? at.part : ''), el('td', { className: 'src' }, text.get(line) || ''));
   if (at) tr.style.setProperty('--warm', Math.round(Math.sqrt(share) * 55) + '%');
   return tr;
 }
 
-function heatTable(file, all) {
-  const text = new Map(file.file.lines), head = el('tr', {}, ...['line', 'cycles', 'executed', 'mostly', text.size ? 'source' : 'source (its text is not in the folder of the trace)'].map((title, n) => el('th', { scope: 'col', className: n < 3 ? 'n' : '' }, title)));
+function heatTable(file, all, unit) {
+  const text = new Map(file.file.lines), head = el('tr', {}, ...['line', unit, 'executed', 'mostly', text.size ? 'source' : 'source (its text is not in the folder of the trace)'].map((title, n) => el('th', { scope: 'col', className: n < 3 ? 'n' : '' }, title)));
   const rows = shownLines(file, text).map((line) => (line === null ? el('tr', { className: 'gap' }, el('td', { colSpan: 5 }, '⋯')) : heatRow(file, text, line, all)));
-  return scrolled(el('table', { className: 'source' }, el('caption', {}, `${brief(file.file.path)}: ${percent(file.cycles / all)} of the cycles`), el('thead', {}, head), el('tbody', {}, ...rows)));
+  return scrolled(el('table', { className: 'source' }, el('caption', {}, `${brief(file.file.path)}: ${percent(file.cycles / all)} of the ${unit}`), el('thead', {}, head), el('tbody', {}, ...rows)));
 }
 
 function sourcePart(docs, trace) {
-  const heat = heatOf(docs, trace), node = el('div', {}, el('h4', {}, 'Source lines'));
-  if (!heat.files.length) node.append(el('p', { className: 'dim' }, 'The code has no line information: compile with -g to see cycles by source line.'));
-  for (const file of heat.files.filter((f, n) => n === 0 || f.cycles > 0.01 * heat.cycles).slice(0, 3)) node.append(heatTable(file, heat.cycles || 1));
-  if (heat.files.length && heat.none > 0.005 * heat.cycles) node.append(el('p', { className: 'dim' }, `${percent(heat.none / heat.cycles)} of the cycles are in instructions to which the compiler gave no line.`));
+  const heat = heatOf(docs, trace), unit = trace.sampling ? 'samples' : 'cycles', node = el('div', {}, el('h4', {}, 'Source lines'));
+  if (!heat.files.length) node.append(el('p', { className: 'dim' }, 'The code has no line information: compile with -g to see ' + unit + ' by source line.'));
+  for (const file of heat.files.filter((f, n) => n === 0 || f.cycles > 0.01 * heat.cycles).slice(0, 3)) node.append(heatTable(file, heat.cycles || 1, unit));
+  if (heat.files.length && heat.none > 0.005 * heat.cycles) node.append(el('p', { className: 'dim' }, `${percent(heat.none / heat.cycles)} of the ${unit} are in instructions to which the compiler gave no line.`));
   return node;
 }

@@ -151,9 +151,32 @@ static void random_numbers_are_the_published_ones(void **state)
     }
 }
 
+/* The examples of Newcombe, "Two-sided confidence intervals for the single proportion", 1998, table
+ * I, method 3. */
+static void interval_of_a_share(void **state)
+{
+    static const struct {
+        uint64_t part, whole;
+        double low, high;
+    } rows[] = {{81, 263, 0.2553, 0.3662},
+                {15, 148, 0.0624, 0.1605},
+                {0, 20, 0, 0.1611},
+                {1, 29, 0.0061, 0.1718},
+                {20, 20, 0.8389, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rp_interval interval = rp_share_interval(rows[i].part, rows[i].whole);
+
+        assert_true(fabs(interval.low - rows[i].low) < 5e-5);
+        assert_true(fabs(interval.high - rows[i].high) < 5e-5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interval_of_a_share),
         cmocka_unit_test(logarithms_and_exponentials),
         cmocka_unit_test(normal_distribution),
         cmocka_unit_test(student),
