@@ -375,6 +375,7 @@ enum rp_run_state sim_run(struct sim *s, uint64_t kernel_va, const struct sim_la
         .grid_size = {grid[0], grid[1], grid[2]},
         .private_segment_bytes = static_private + l->private_bytes,
         .group_segment_bytes = static_lds + l->dynamic_lds_bytes,
+        .counting = l->counting,
     };
     put_packet(memory, &launch);
     enum rp_run_state state = run(s, &launch);

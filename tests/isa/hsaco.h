@@ -67,7 +67,8 @@ struct sim_launch {
     const void *args;  /**< explicit kernel arguments as laid out in memory */
     size_t args_bytes;
     uint32_t dynamic_lds_bytes;
-    uint32_t private_bytes; /**< per work-item, beyond the descriptor's (dynamic stack) */
+    uint32_t private_bytes;    /**< per work-item, beyond the descriptor's (dynamic stack) */
+    enum rp_counting counting; /**< of this one, if more than of all */
 };
 
 void sim_init(struct sim *s);

@@ -660,6 +660,31 @@ static void counting_can_be_switched(void **state)
     same("matrices", &before, &after);
 }
 
+/* One launch is counted between others that are not, in the same process. */
+static void one_launch_alone_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct {
+        float *out;
+        int n;
+    } args = {sim_alloc(&f->sim, WORDS * 4), 200};
+    struct sim_launch l = {
+        .grid = {64 * 40}, .block = {64}, .args = &args, .args_bytes = sizeof args};
+    uint64_t unused[RP_DEVICE_COUNTERS];
+    const struct values before = count(f, "matrices", &l);
+    rp_exec_set_counts(RP_COUNT_NOTHING);
+    for (int turn = 0; turn < 2; turn++) {
+        f->sim.counters = unused;
+        l.counting = RP_COUNT_NOTHING;
+        assert_int_equal(sim_run(&f->sim, sim_kernel(&f->code, "matrices"), &l), RP_RUN_DONE);
+        assert_int_equal(f->sim.counted, RP_COUNT_NOTHING);
+        l.counting = RP_COUNT_MEMORY;
+        const struct values one = count(f, "matrices", &l);
+        same("matrices", &before, &one);
+    }
+    rp_exec_set_counts(RP_COUNT_MEMORY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -670,7 +695,7 @@ int main(void)
         cmocka_unit_test(faults_are_noted_too),    cmocka_unit_test(detailed_timing_counts_alike),
         cmocka_unit_test(waves_last_as_on_mi300x), cmocka_unit_test(streams_are_told),
         cmocka_unit_test(atomics_return),          cmocka_unit_test(room_is_limited_by),
-        cmocka_unit_test(lines_give_way),
+        cmocka_unit_test(lines_give_way),          cmocka_unit_test(one_launch_alone_is_counted),
     };
     rp_exec_set_counts(RP_COUNT_MEMORY);
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -21,6 +21,7 @@
 #include "arch/arch.h"
 #include "device/driver/command_processor.h"
 #include "device/driver/device_memory.h"
+#include "device/driver/performance_counters.h"
 #include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/dispatch_timing.h"
@@ -132,6 +133,7 @@ static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *qu
     queue->traced =
         cp->traced && rp_trace_requests_has(cp->traced, packet->dispatch.completion,
                                             packet->dispatch.kernel_object, &queue->wish);
+    queue->performance_run = rp_performance_counters_run(cp->performance, &launch.counting);
     queue->dispatch = rp_dispatch_new(cp->host, cp->arch, &launch);
     if (!queue->dispatch) {
         rp_fault_packet(cp, queue, RP_QUEUE_ERR_GROUP_MEMORY, "the host is out of memory");
@@ -204,6 +206,8 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
         rp_counter_results_add(cp->counted, arch, queue->dispatch,
                                current(queue)->dispatch.completion, queue->start_ticks,
                                queue->start_ticks + ticks);
+    rp_performance_counters_add(cp->performance, queue->performance_run, arch, queue->dispatch,
+                                ticks);
     if (queue->traced)
         rp_trace_requests_keep(cp->traced, arch, queue->dispatch, &queue->wish,
                                current(queue)->dispatch.completion, queue->start_ticks,

@@ -39,6 +39,7 @@ struct rp_counter_results;
 struct rp_counter_results_entry;
 struct rp_dispatch;
 struct rp_exec_host;
+struct rp_performance_counters;
 struct rp_registers;
 struct rp_rec_simulation;
 struct rp_sdma_queue;
@@ -303,6 +304,7 @@ struct rp_cp {
     struct rp_counter_results *counted; /**< hardware counters; NULL: none */
     struct rp_trace_requests *traced;   /**< thread traces; NULL: none */
     struct rp_registers *registers;     /**< what PM4 commands reach; NULL: there are none */
+    struct rp_performance_counters *performance; /**< among them; NULL: none */
 };
 
 struct rp_cp_queue {
@@ -324,6 +326,7 @@ struct rp_cp_queue {
     uint32_t compute_units; /**< left by the CU mask; 0 = all */
     struct rp_dispatch *dispatch;
     struct rp_pm4_walk commands;    /**< of the vendor packet that is walked */
+    uint32_t performance_run;       /**< of the running dispatch: that counts it; 0: none */
     bool traced;                    /**< of the running dispatch: a thread trace is wanted, */
     struct rp_threads_request wish; /**< of these waves */
     int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */
@@ -466,6 +469,16 @@ void rp_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /** @param names  separated by commas; NULL = none. Unknown ones, and others twice, are left out. */
 void rp_counter_results_init(struct rp_counter_results *counted, const char *names);
 void rp_counter_results_release(struct rp_counter_results *counted);
+
+/**
+ * Fills in all counters of a dispatch that is done, by enum rp_device_counter: sums over the GPU.
+ * @return what is known of it
+ */
+enum rp_counting rp_counter_values(const struct rp_arch *arch, const struct rp_dispatch *dispatch,
+                                   uint64_t ticks, uint64_t *values);
+
+/** @param replayed  the dispatch was, by detailed timing */
+bool rp_counter_is_known(enum rp_device_counter_kind kind, enum rp_counting known, bool replayed);
 
 /**
  * Adds the results of a dispatch that is done and has its time. It is called before the signal

@@ -269,9 +269,11 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .counted = &device->counted,
                 .traced = &device->traced,
                 .registers = &gpu->registers,
+                .performance = &gpu->performance,
             },
     };
     rp_registers_init(&gpu->registers, device->arch.xcc_count);
+    rp_performance_counters_init(&gpu->performance, &gpu->cp);
     if (device->gpu_count > 1)
         snprintf(gpu->cp.label, sizeof gpu->cp.label, "GPU %u, ", index);
     return gpu->fd < 0 ? gpu->fd : 0;
@@ -282,8 +284,10 @@ static void device_free(struct rp_device *device)
     for (unsigned i = 1; i < device->gpu_count; i++)
         if (device->gpus[i].fd > 0)
             close(device->gpus[i].fd);
-    for (unsigned i = 0; i < device->gpu_count; i++)
+    for (unsigned i = 0; i < device->gpu_count; i++) {
+        rp_performance_counters_release(&device->gpus[i].performance);
         rp_registers_release(&device->gpus[i].registers);
+    }
     rp_counter_results_release(&device->counted);
     rp_trace_requests_release(&device->traced);
     rp_store_times_release(&device->stores);

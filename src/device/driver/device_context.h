@@ -16,6 +16,7 @@
 #include "device/driver/command_processor.h"
 #include "device/driver/device_memory.h"
 #include "device/driver/gpu_registers.h"
+#include "device/driver/performance_counters.h"
 #include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
 
@@ -31,6 +32,7 @@ struct rp_gpu {
     struct rp_gws gws;
     struct rp_exec_host host;
     struct rp_registers registers;
+    struct rp_performance_counters performance;
     struct rp_cp cp;
 };
 

@@ -111,12 +111,22 @@ static double value_of(const uint64_t *values, uint32_t counter)
     return sizes ? (double)values[counter] / 1024 : (double)values[counter];
 }
 
-static bool is_known_of(enum rp_device_counter_kind kind, enum rp_counting known, bool replayed)
+bool rp_counter_is_known(enum rp_device_counter_kind kind, enum rp_counting known, bool replayed)
 {
     if (kind == RP_COUNTER_WAVES)
         return known != RP_COUNT_NOTHING && replayed;
     return known == RP_COUNT_MEMORY ||
            (known == RP_COUNT_INSTRUCTIONS && kind != RP_COUNTER_CACHES);
+}
+
+enum rp_counting rp_counter_values(const struct rp_arch *arch, const struct rp_dispatch *dispatch,
+                                   uint64_t ticks, uint64_t *values)
+{
+    const enum rp_counting known = rp_dispatch_count(dispatch, values);
+
+    if (known != RP_COUNT_NOTHING)
+        count_time(arch, ticks, values);
+    return known;
 }
 
 static bool is_counted(struct rp_counter_results *counted)
@@ -137,12 +147,10 @@ static void note_values(struct rp_counter_results *counted, const struct rp_arch
 {
     uint64_t values[RP_DEVICE_COUNTERS];
     const enum rp_counting known =
-        is_counted(counted) ? rp_dispatch_count(dispatch, values) : RP_COUNT_NOTHING;
+        is_counted(counted) ? rp_counter_values(arch, dispatch, ticks, values) : RP_COUNT_NOTHING;
 
-    if (known != RP_COUNT_NOTHING)
-        count_time(arch, ticks, values);
     for (uint32_t i = 0; i < counted->count; i++)
-        ret[i] = is_known_of(counted->kind[i], known, replayed)
+        ret[i] = rp_counter_is_known(counted->kind[i], known, replayed)
                      ? value_of(values, counted->value[i])
                      : NAN;
 }

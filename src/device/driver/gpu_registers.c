@@ -170,21 +170,24 @@ void rp_registers_write(struct rp_registers *registers, uint32_t xccs, uint64_t 
     }
 }
 
-uint32_t rp_registers_written(const struct rp_registers *registers,
-                              const struct rp_register_access *at)
+bool rp_registers_written(const struct rp_registers *registers, const struct rp_register_access *at,
+                          uint32_t *ret_value)
 {
     const uint32_t number = rp_idmap_find(&registers->addresses, at->address);
 
+    *ret_value = 0;
     if (number == RP_NO_NUMBER)
-        return 0;
+        return false;
     const struct rp_register_values *values = &registers->values.items[number];
     for (size_t i = values->count; i-- > 0;) {
         const struct rp_register_value *v = &values->items[i];
         if (v->xccs & at->xccs && meets(v->engine, at->engine) && meets(v->array, at->array) &&
-            meets(v->instance, at->instance))
-            return v->value;
+            meets(v->instance, at->instance)) {
+            *ret_value = v->value;
+            return true;
+        }
     }
-    return 0;
+    return false;
 }
 
 uint32_t rp_registers_read(struct rp_registers *registers, uint32_t xccs, uint64_t address,
@@ -201,5 +204,6 @@ uint32_t rp_registers_read(struct rp_registers *registers, uint32_t xccs, uint64
     at.ticks = ticks;
     if (unit && unit->read && unit->read(unit->ctx, &at, &value))
         return value;
-    return rp_registers_written(registers, &at);
+    rp_registers_written(registers, &at, &value);
+    return value;
 }

@@ -79,9 +79,12 @@ void rp_registers_write(struct rp_registers *registers, uint32_t xccs, uint64_t 
 uint32_t rp_registers_read(struct rp_registers *registers, uint32_t xccs, uint64_t address,
                            uint64_t ticks);
 
-/** Returns what was last written at a place, 0 if nothing was; no unit is asked. */
-uint32_t rp_registers_written(const struct rp_registers *registers,
-                              const struct rp_register_access *at);
+/**
+ * Tells what was last written at a place; no unit is asked.
+ * @return false: nothing was, *ret_value is 0
+ */
+bool rp_registers_written(const struct rp_registers *registers, const struct rp_register_access *at,
+                          uint32_t *ret_value);
 
 /** Returns the bits of all dies. */
 static inline uint32_t rp_registers_all_xccs(const struct rp_registers *registers)

@@ -79,7 +79,8 @@ static void unlink_page(struct rp_code_page **link)
     rp_code_page_put(page);
 }
 
-struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_fault_kind *ret_kind)
+struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, bool counts,
+                                      enum rp_fault_kind *ret_kind)
 {
     uint64_t base_va = va & ~(uint64_t)(RP_CODE_PAGE_BYTES - 1);
     uint8_t copy[RP_CODE_PAGE_BYTES + RP_CODE_REACH];
@@ -91,7 +92,7 @@ struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_f
 
     lock_cache();
     struct rp_code_page **link = bucket_of(base_va), *page;
-    while (*link && (*link)->base_va != base_va)
+    while (*link && ((*link)->base_va != base_va || (*link)->counts != counts))
         link = &(*link)->next;
     page = *link;
     if (page && (page->valid_bytes != bytes || memcmp(page->bytes, at, bytes))) {
@@ -100,6 +101,7 @@ struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, enum rp_f
     }
     if (!page && (page = calloc(1, sizeof *page))) {
         page->base_va = base_va;
+        page->counts = counts;
         page->translator = mem->host->translator;
         page->valid_bytes = bytes;
         memcpy(page->bytes, at, bytes);
@@ -186,7 +188,6 @@ enum rp_counting rp_exec_counts(void)
 void rp_exec_set_counts(enum rp_counting what)
 {
     __atomic_store_n(&cache.counts, what, __ATOMIC_RELAXED);
-    rp_exec_invalidate_code(0, UINT64_MAX); /* Translated code counts differently, so it must go. */
 }
 
 void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes)

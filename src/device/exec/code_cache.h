@@ -58,6 +58,7 @@ struct rp_code_page {
     uint8_t bytes[RP_CODE_PAGE_BYTES +
                   RP_CODE_REACH]; /**< as decoded; the last instruction may reach beyond */
     uint32_t valid_bytes;         /**< how many of them are mapped */
+    bool counts;                  /**< its translations count executions */
     struct rp_jit_region
         *regions; /**< its translations (jit_translate.c), and how large they are */
     size_t region_bytes;
@@ -69,9 +70,10 @@ struct rp_code_page {
 
 /**
  * Returns the page that holds @p va, with a reference for the caller.
+ * @param counts  executions are counted: translations of such pages are others
  * @return NULL with *ret_kind MEMORY (code not mapped) or NO_MEMORY
  */
-struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va,
+struct rp_code_page *rp_code_page_get(struct rp_mem *mem, uint64_t va, bool counts,
                                       enum rp_fault_kind *ret_kind);
 
 /** Drops a reference; NULL is accepted. */
@@ -86,7 +88,7 @@ struct rp_code_recorded *rp_code_recorded_new(struct rp_code_page *page);
 /** Does the same for recorded waves of a page that has rp_code_page.recorded. */
 void rp_code_translate_recorded(struct rp_code_page *page, unsigned index);
 
-/** Returns what is counted of dispatches. */
+/** Returns what is counted of all dispatches. */
 enum rp_counting rp_exec_counts(void);
 
 /** Decodes the instruction of @p page at slot @p index. */

@@ -933,7 +933,7 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
     d->launch = *launch;
     d->start_ticks = launch->start_ticks;
     d->translates = host->translator && host->translator->available();
-    d->tallies = rp_exec_counts() != RP_COUNT_NOTHING;
+    d->counting = rp_exec_counts() > launch->counting ? rp_exec_counts() : launch->counting;
     d->settings = rp_exec_settings();
     d->workers[0] = worker_new(d);
     if (!d->workers[0]) {

@@ -19,6 +19,12 @@
 struct rp_arch;
 struct rp_dispatch;
 
+enum rp_counting {
+    RP_COUNT_NOTHING = 0,
+    RP_COUNT_INSTRUCTIONS, /**< executions */
+    RP_COUNT_MEMORY,       /**< and what sampled workgroups access */
+};
+
 /** These values come from an AQL kernel dispatch packet and its queue. */
 struct rp_launch {
     uint64_t packet_va;        /**< the packet itself (dispatch pointer) */
@@ -32,6 +38,7 @@ struct rp_launch {
     uint32_t private_segment_bytes; /**< per work-item, from the packet */
     uint32_t group_segment_bytes;   /**< from the packet: static + dynamic */
     uint64_t start_ticks;           /**< what clocks begin with; 0: with host->clock_ticks */
+    enum rp_counting counting;      /**< what is counted of it, if more than of all dispatches */
 };
 
 enum rp_run_state { RP_RUN_MORE = 0, RP_RUN_DONE = 1, RP_RUN_FAULT = -1 };
@@ -78,13 +85,7 @@ bool rp_dispatch_waits(const struct rp_dispatch *d);
 size_t rp_exec_listing(const struct rp_exec_host *host, uint64_t from_va, uint64_t pc,
                        unsigned lines, char *text, size_t room);
 
-enum rp_counting {
-    RP_COUNT_NOTHING = 0,
-    RP_COUNT_INSTRUCTIONS, /**< executions */
-    RP_COUNT_MEMORY,       /**< and what sampled workgroups access */
-};
-
-/** Sets what is counted of dispatches. It may be called between dispatches only. */
+/** Sets what is counted of all dispatches that begin from now on. */
 void rp_exec_set_counts(enum rp_counting what);
 
 /** Frees a dispatch; NULL and unfinished dispatches are accepted. */

@@ -171,9 +171,9 @@ struct rp_dispatch {
     struct rp_kernel kernel;
     uint64_t start_ticks; /**< device clock at the launch, or else at the first run */
     bool started;
-    bool translates; /**< hot code becomes machine code (code_cache.h) */
-    bool tallies;    /**< executions of instructions are counted (code_cache.h) */
-    void *observed;  /**< what the observer keeps of it; NULL: it does not care */
+    bool translates;           /**< hot code becomes machine code (code_cache.h) */
+    enum rp_counting counting; /**< of it: executions by code_cache.h */
+    void *observed;            /**< what the observer keeps of it; NULL: it does not care */
     struct rp_exec_settings settings;
     bool timed; /**< from its second run on: its processor time is measured */
 

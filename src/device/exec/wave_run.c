@@ -211,7 +211,8 @@ static __attribute__((noinline)) struct rp_code_page *
 find_page(struct rp_exec_worker *h, struct rp_wave *w, struct rp_code_page **way)
 {
     enum rp_fault_kind kind;
-    struct rp_code_page *page = rp_code_page_get(&h->env.mem, w->pc, &kind);
+    struct rp_code_page *page =
+        rp_code_page_get(&h->env.mem, w->pc, h->dispatch->counting != RP_COUNT_NOTHING, &kind);
     if (!page) {
         fetch_fault(w, kind);
         return NULL;
@@ -510,7 +511,7 @@ static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budge
             step = RP_STEP_FAULT;
             break;
         }
-        if (h->dispatch->tallies && !(turn.tally = rp_page_counters_of(h, turn.page))) {
+        if (turn.page->counts && !(turn.tally = rp_page_counters_of(h, turn.page))) {
             step = fetch_fault(w, RP_FAULT_NO_MEMORY);
             break;
         }

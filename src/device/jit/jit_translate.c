@@ -1127,7 +1127,7 @@ static void translate(struct rp_code_page *page, unsigned index, struct rp_code_
     if (!t)
         return;
     t->page = page;
-    t->counts = rp_exec_counts() != RP_COUNT_NOTHING;
+    t->counts = page->counts;
     t->recorded = recorded;
     t->x86.room_bytes = CODE_ROOM_BYTES;
     /* Only the part that is used is touched, so the large size costs nothing. */

@@ -431,8 +431,10 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
 }
 
 /** Makes the record of a dispatch, or returns NULL when the host is out of memory. */
-static struct rp_wave_record *record_new(const struct rp_arch *arch, const struct rp_kernel *k)
+static struct rp_wave_record *record_new(const struct rp_dispatch *d)
 {
+    const struct rp_arch *arch = d->arch;
+    const struct rp_kernel *k = &d->kernel;
     const struct rp_rec_shape shape = {
         .waves_per_group = k->waves_per_group,
         .groups_per_cu = k->groups_per_cu,
@@ -451,7 +453,7 @@ static struct rp_wave_record *record_new(const struct rp_arch *arch, const struc
         if (takes_all)
             r->sample = plan;
         r->keeps_steps = timed;
-        r->keeps_accesses = rp_exec_counts() == RP_COUNT_MEMORY;
+        r->keeps_accesses = d->counting == RP_COUNT_MEMORY;
         r->patterns = rp_rec_patterns_new();
     }
     return r;
@@ -496,10 +498,10 @@ static void on_group(struct rp_dispatch *d, struct rp_group *g)
 static int on_dispatch(struct rp_dispatch *d)
 {
     const bool timed = rp_timing_mode_for(d->arch) == RP_TIMING_DETAILED;
-    if (!timed && rp_exec_counts() != RP_COUNT_MEMORY)
+    if (!timed && d->counting != RP_COUNT_MEMORY)
         return 0;
     struct rp_dispatch_timing *t = calloc(1, sizeof *t);
-    if (t && (t->record = record_new(d->arch, &d->kernel))) {
+    if (t && (t->record = record_new(d))) {
         d->observed = t;
         return 0;
     }
@@ -698,10 +700,11 @@ static int simulate_traced(struct rp_dispatch *d, const struct rp_arch *arch,
 }
 
 /* Takes the simulation of an earlier launch with that key, if there is one. */
-static bool share(struct rp_dispatch_timing *t, const struct rp_simulation_key *key)
+static bool share(const struct rp_dispatch *d, const struct rp_simulation_key *key)
 {
+    struct rp_dispatch_timing *t = d->observed;
     struct rp_shared_simulation s;
-    if (!rp_shared_simulation_find(key, rp_exec_counts() == RP_COUNT_MEMORY, &s))
+    if (!rp_shared_simulation_find(key, d->counting == RP_COUNT_MEMORY, &s))
         return false;
     t->stats = s.stats;
     t->counted = s.counted;
@@ -731,16 +734,16 @@ static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
         return status;
     const struct rp_simulation_key there =
         rp_simulation_key_of(arch, &d->counts, t->record, RP_CACHES_COLD);
-    if (!t->threads && share(t, &there))
+    if (!t->threads && share(d, &there))
         return 0;
     status = place_record(d);
     if (status)
         return status;
     const struct rp_simulation_key anywhere =
         rp_simulation_key_of(arch, &d->counts, t->record, RP_CACHES_COLD);
-    if (t->threads || !share(t, &anywhere)) {
-        status = rp_exec_counts() == RP_COUNT_MEMORY ? simulate_counting(d, arch, &t->stats)
-                                                     : simulate_traced(d, arch, &t->stats);
+    if (t->threads || !share(d, &anywhere)) {
+        status = d->counting == RP_COUNT_MEMORY ? simulate_counting(d, arch, &t->stats)
+                                                : simulate_traced(d, arch, &t->stats);
         if (status)
             return status;
         keep(t, &anywhere);
@@ -819,7 +822,7 @@ static enum rp_counting count_moved(const struct rp_dispatch *d, uint64_t *value
 {
     const struct rp_dispatch_timing *t = d->observed;
 
-    if (rp_exec_counts() != RP_COUNT_MEMORY || !t)
+    if (d->counting != RP_COUNT_MEMORY || !t)
         return RP_COUNT_INSTRUCTIONS;
     if (t->counted && rp_memory_counters(d->arch, &t->cache_result, values) == 0)
         return RP_COUNT_MEMORY;
@@ -832,7 +835,7 @@ static enum rp_counting count_moved(const struct rp_dispatch *d, uint64_t *value
 /* Adds up executions. @return false: they were not counted */
 static bool count_executed(const struct rp_dispatch *d, uint64_t *values)
 {
-    if (!d->tallies || d->state != RP_RUN_DONE)
+    if (d->counting == RP_COUNT_NOTHING || d->state != RP_RUN_DONE)
         return false;
     memset(values, 0, RP_DEVICE_COUNTERS * sizeof *values);
     for (unsigned i = 0; i < RP_EXEC_WORKERS; i++)

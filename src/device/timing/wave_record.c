@@ -672,7 +672,7 @@ static const struct rp_insn *insn_at(struct rp_resolver *m, struct rp_mem *mem, 
     enum rp_fault_kind kind;
     if (!m->page || pc - m->page->base_va >= RP_CODE_PAGE_BYTES) {
         rp_code_page_put(m->page);
-        m->page = rp_code_page_get(mem, pc, &kind);
+        m->page = rp_code_page_get(mem, pc, rp_exec_counts() != RP_COUNT_NOTHING, &kind);
         if (!m->page) {
             m->no_memory = kind == RP_FAULT_NO_MEMORY;
             return NULL;
