@@ -41,10 +41,12 @@ struct rp_queue {
     rp_hsa_agent agent;
     uint32_t index;
     struct rp_pending_list line;
-    struct rp_hsa_packet *buffer; /**< copies of the packets of one callback */
+    struct rp_hsa_packet *buffer;            /**< copies of the packets of one callback */
+    struct rp_packet_origin *buffer_origins; /**< of the packets */
     uint64_t buffer_packets;
-    uint64_t submitted; /**< packets handed over */
-    uint64_t passed;    /**< .line.passed when it was looked at last */
+    struct rp_packet_origins *origins; /**< NULL: not known */
+    uint64_t submitted;                /**< packets handed over */
+    uint64_t passed;                   /**< .line.passed when it was looked at last */
     rp_hsa_signal
         quiet[SILENT_SIGNALS];    /**< .quiet_count of them are free, for packets without one */
     size_t quiet_count;           /**< atomic; see silent_signal */
@@ -62,23 +64,23 @@ static bool is_dispatch(const struct rp_hsa_packet *packet)
 }
 
 static void describe_dispatch(struct rp_queue *queue, const struct rp_hsa_packet *packet,
-                              struct rp_rec_dispatch *d)
+                              const struct rp_packet_origin *origin, struct rp_rec_dispatch *d)
 {
     struct rp_tool *tool = &rp_the_tool;
 
     d->dispatch_id = __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
-    d->correlation_id = rp_hip_correlation(tool);
+    d->correlation_id = rp_hip_correlation(tool, origin->correlation_id);
     d->kernel_id = rp_kernel_map_get(&tool->kernels, packet->kernel_object);
     d->queue_index = queue->index;
     d->agent = queue->agent;
-    d->submit_ns = rp_tool_now_ns(tool);
-    d->tid = rp_tool_tid();
+    d->submit_ns = origin->submit_ns;
+    d->tid = origin->tid;
     d->private_bytes = packet->private_bytes;
     d->group_bytes = packet->group_bytes;
     memcpy(d->grid, packet->grid, sizeof(d->grid));
     memcpy(d->workgroup, packet->workgroup, sizeof(d->workgroup));
     d->barrier_bit = (packet->header & RP_AQL_BARRIER_BIT) != 0;
-    d->match = rp_isolate_scan(tool, queue->agent, queue->index, packet);
+    d->match = rp_isolate_scan(tool, queue->agent, queue->index, origin->stream, packet);
 }
 
 static bool on_forwarded(int64_t value, void *data)
@@ -165,7 +167,8 @@ static bool choose_path(struct rp_queue *queue, struct rp_pending *entry,
 }
 
 /* Fills the record of a dispatch except for its times. */
-static void note(struct rp_queue *queue, const struct rp_hsa_packet *packet, rp_hsa_signal program,
+static void note(struct rp_queue *queue, const struct rp_hsa_packet *packet,
+                 const struct rp_packet_origin *origin, rp_hsa_signal program,
                  struct rp_pending *entry)
 {
     struct rp_tool *tool = &rp_the_tool;
@@ -174,7 +177,7 @@ static void note(struct rp_queue *queue, const struct rp_hsa_packet *packet, rp_
     if (program)
         rp_submitters_set(&tool->producers, program, order, entry->way == RP_PENDING_WATCH);
     entry->rec.dispatch = (struct rp_rec_dispatch){0};
-    describe_dispatch(queue, packet, &entry->rec.dispatch);
+    describe_dispatch(queue, packet, origin, &entry->rec.dispatch);
     entry->rec.dispatch.order = order;
     rp_threads_submit(tool, entry, packet);
 }
@@ -188,7 +191,8 @@ static void pass_unrecorded(struct rp_tool *tool, rp_hsa_signal program)
     __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
 }
 
-static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t position)
+static void track(struct rp_queue *queue, struct rp_hsa_packet *packet,
+                  const struct rp_packet_origin *origin, uint64_t position)
 {
     struct rp_tool *tool = &rp_the_tool;
     struct rp_pending *entry = rp_pending_list_next(&queue->line);
@@ -201,11 +205,11 @@ static void track(struct rp_queue *queue, struct rp_hsa_packet *packet, uint64_t
         return;
     }
     entry->position = position;
-    entry->unrecorded = rp_tool_records(tool) && !rp_recording(tool);
+    entry->unrecorded = rp_tool_records(tool) && !origin->recorded;
     if (entry->unrecorded)
         pass_unrecorded(tool, program);
     else if (rp_tool_records(tool))
-        note(queue, packet, program, entry);
+        note(queue, packet, origin, program, entry);
     else
         __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
     rp_completions_publish(tool, &queue->line, entry);
@@ -232,7 +236,8 @@ static int barrier_type(const struct rp_hsa_packet *packet)
 /* Records what the barrier waits for, and that others may wait for it. The packet itself stays
  * unchanged.
  */
-static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *packet, int type)
+static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *packet,
+                           const struct rp_packet_origin *origin, int type)
 {
     static const unsigned signals[] = {
         [RP_BARRIER_AND] = 5, [RP_BARRIER_OR] = 5, [RP_BARRIER_VALUE] = 1, [RP_BARRIER_OTHER] = 0};
@@ -245,9 +250,9 @@ static void record_barrier(struct rp_queue *queue, const struct rp_hsa_packet *p
     for (unsigned i = 0; i < signals[type]; i++)
         rp_submitters_wait(&tool->producers, in->waits[i], &waits);
     out->order = rp_submitters_order(&tool->producers);
-    out->correlation_id = rp_hip_current();
+    out->correlation_id = origin->correlation_id;
     out->queue_index = queue->index;
-    out->tid = rp_tool_tid();
+    out->tid = origin->tid;
     out->type = (uint16_t)type;
     out->barrier_bit = (packet->header & RP_AQL_BARRIER_BIT) != 0;
     out->wait_count = (uint16_t)waits.count;
@@ -303,36 +308,56 @@ static void wait_for_slots(struct rp_queue *queue, uint64_t count)
 
 static bool make_room(struct rp_queue *queue, uint64_t count)
 {
+    struct rp_packet_origin *origins;
     struct rp_hsa_packet *bigger;
 
     if (count <= queue->buffer_packets)
         return true;
     bigger = realloc(queue->buffer, count * sizeof(*bigger));
-    if (!bigger)
+    queue->buffer = bigger ? bigger : queue->buffer;
+    origins = bigger ? realloc(queue->buffer_origins, count * sizeof(*origins)) : NULL;
+    if (!origins)
         return false;
-    queue->buffer = bigger;
+    queue->buffer_origins = origins;
     queue->buffer_packets = count;
     return true;
+}
+
+/* Looks who put the packets there. @return false: there is no memory to follow them */
+static bool find_origins(struct rp_queue *queue, uint64_t index, uint64_t count)
+{
+    const bool room = make_room(queue, count);
+
+    for (uint64_t i = 0; i < count; i++) {
+        const struct rp_packet_origin origin = rp_packet_origins_take(queue->origins, index + i);
+
+        if (room)
+            queue->buffer_origins[i] = origin;
+    }
+    return room;
 }
 
 /* Takes packets in the order of the queue: a packet that waits for a signal names the earlier
  * packet that completes it.
  */
-static void take_packets(struct rp_queue *queue, struct rp_hsa_packet *packets, uint64_t count)
+static void take_packets(struct rp_queue *queue, struct rp_hsa_packet *packets,
+                         const struct rp_packet_origin *origins, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         int type = barrier_type(&packets[i]);
 
         if (is_dispatch(&packets[i]))
-            track(queue, &packets[i], queue->submitted + i + 1);
-        else if (type >= 0 && rp_recording(&rp_the_tool))
-            record_barrier(queue, &packets[i], type);
+            track(queue, &packets[i], &origins[i], queue->submitted + i + 1);
+        else if (type >= 0 && origins[i].recorded)
+            record_barrier(queue, &packets[i], &origins[i], type);
         else if (type >= 0 && rp_tool_records(&rp_the_tool))
             forget_barrier(&packets[i], type);
     }
 }
 
-static void pass(struct rp_queue *queue, const void *packets, uint64_t count,
+/** @param origins  of the packets; NULL: they cannot be followed */
+static void pass(struct rp_queue *queue, const void *packets,
+                 const struct rp_packet_origin *origins, uint64_t count,
                  rp_hsa_packet_writer writer)
 {
     const struct rp_hsa_packet *in = packets;
@@ -342,9 +367,9 @@ static void pass(struct rp_queue *queue, const void *packets, uint64_t count,
     wait_for_slots(queue, count);
     for (uint64_t i = 0; i < count; i++)
         dispatches += is_dispatch(&in[i]);
-    if (rp_tool_active(&rp_the_tool) && make_room(queue, count)) {
+    if (rp_tool_active(&rp_the_tool) && origins) {
         memcpy(queue->buffer, packets, count * sizeof(*in));
-        take_packets(queue, queue->buffer, count);
+        take_packets(queue, queue->buffer, origins, count);
         packets = queue->buffer;
     } else if (dispatches > 0 && rp_tool_active(&rp_the_tool)) {
         rp_tool_lose_dispatches(&rp_the_tool, dispatches);
@@ -358,7 +383,7 @@ static void pass(struct rp_queue *queue, const void *packets, uint64_t count,
  * hardware queue is empty between them.
  */
 static void capture(struct rp_queue *queue, struct rp_isolate_place *place,
-                    const struct rp_hsa_packet *packet)
+                    const struct rp_hsa_packet *packet, const struct rp_packet_origin *origin)
 {
     enum { PACKETS_AROUND = 4 };
     struct rp_tool *tool = &rp_the_tool;
@@ -373,31 +398,33 @@ static void capture(struct rp_queue *queue, struct rp_isolate_place *place,
     if (run)
         __atomic_add_fetch(&tool->dispatch_count, 1, __ATOMIC_RELAXED);
     else
-        pass(queue, packet, 1, place->writer);
+        pass(queue, packet, origin, 1, place->writer);
 }
 
 static void on_packets(const void *packets, uint64_t count, uint64_t user_index, void *data,
                        rp_hsa_packet_writer writer)
 {
-    struct rp_pause *gate = &rp_the_tool.isolate.gate;
+    struct rp_tool *tool = &rp_the_tool;
     const struct rp_hsa_packet *in = packets;
     struct rp_queue *queue = data;
     struct rp_isolate_place place = {
         .agent = queue->agent, .queue_index = queue->index, .writer = writer};
+    const struct rp_packet_origin *origins =
+        rp_tool_active(tool) && find_origins(queue, user_index, count) ? queue->buffer_origins
+                                                                       : NULL;
 
-    (void)user_index;
     do {
-        const bool entered = rp_pause_enter(gate);
-        const uint64_t before =
-            rp_tool_active(&rp_the_tool) ? rp_isolate_find(&rp_the_tool, &place, in, count) : count;
+        const bool entered = rp_pause_enter(&tool->isolate.gate);
+        const uint64_t before = origins ? rp_isolate_find(tool, &place, in, origins, count) : count;
 
         if (before > 0)
-            pass(queue, in, before, writer);
-        rp_pause_leave(gate, entered);
+            pass(queue, in, origins, before, writer);
+        rp_pause_leave(&tool->isolate.gate, entered);
         if (before == count)
             return;
-        capture(queue, &place, &in[before]);
+        capture(queue, &place, &in[before], &origins[before]);
         in += before + 1;
+        origins += before + 1;
         count -= before + 1;
     } while (count > 0);
 }
@@ -437,7 +464,9 @@ static void free_queue(struct rp_queue *queue)
         return;
     give_back(queue);
     rp_pending_list_free(&queue->line);
+    rp_packet_origins_end(queue->origins);
     free(queue->buffer);
+    free(queue->buffer_origins);
     free(queue);
 }
 
@@ -451,8 +480,9 @@ static struct rp_queue *new_queue(rp_hsa_agent agent, rp_hsa_queue_error on_erro
     queue->on_error = on_error;
     queue->on_error_data = data;
     queue->buffer = malloc(FIRST_BUFFER_PACKETS * sizeof(*queue->buffer));
+    queue->buffer_origins = malloc(FIRST_BUFFER_PACKETS * sizeof(*queue->buffer_origins));
     queue->buffer_packets = FIRST_BUFFER_PACKETS;
-    if (!queue->buffer || rp_pending_list_init(&queue->line) < 0) {
+    if (!queue->buffer || !queue->buffer_origins || rp_pending_list_init(&queue->line) < 0) {
         free_queue(queue);
         return NULL;
     }
@@ -590,6 +620,7 @@ static rp_hsa_status hook_queue_create(rp_hsa_agent agent, uint32_t size, uint32
     if (!wrap(tool, queue, size, type, private_bytes, group_bytes))
         goto plain;
     *ret = queue->handle;
+    queue->origins = rp_packet_origins_begin(queue->handle);
     adopt(tool, queue);
     return RP_HSA_SUCCESS;
 
@@ -659,6 +690,8 @@ static rp_hsa_status hook_queue_destroy(struct rp_hsa_queue *handle)
     if (status != RP_HSA_SUCCESS)
         return status; /* The queue continues to exist. */
     unlink_queue(tool, queue);
+    rp_packet_origins_end(queue->origins);
+    queue->origins = NULL;
     /* The runtime's handler of a forwarded signal may be on its way with an entry of the line, and
      * the shell of a cooperative queue knows it. */
     if (rp_completions_abandon(tool, &queue->line, true) || queue->beneath)
@@ -729,7 +762,7 @@ static rp_hsa_signal begin_shared(struct rp_tool *tool, rp_hsa_signal signal, bo
 {
     rp_submitters_forget(&tool->producers, signal);
     rp_tool_log(tool, "lost copy bytes=%" PRIu64 ": signal is shared", bytes);
-    if (rp_recording(tool))
+    if (rp_hip_recorded(tool))
         rp_trace_count_lost(&tool->trace);
     if (rp_tool_records(tool)) /* No dispatch is to be captured. */
         return 0;
@@ -762,7 +795,7 @@ static struct begun begin_copy(rp_hsa_signal signal, const struct rp_rec_copy *c
         entry->end0 = raw->end_ts;
         entry->rec.copy = *copy;
         entry->rec.copy.tid = rp_tool_tid();
-        entry->unrecorded = rp_tool_records(tool) && !rp_recording(tool);
+        entry->unrecorded = rp_tool_records(tool) && !rp_hip_recorded(tool);
         if (entry->unrecorded) {
             rp_submitters_forget(&tool->producers, signal);
         } else {
@@ -770,7 +803,7 @@ static struct begun begin_copy(rp_hsa_signal signal, const struct rp_rec_copy *c
             rp_submitters_set(&tool->producers, signal, entry->rec.copy.order, true);
         }
         entry->rec.copy.copy_id = ++tool->copy_count;
-        entry->rec.copy.correlation_id = rp_hip_correlation(tool);
+        entry->rec.copy.correlation_id = rp_hip_correlation(tool, rp_hip_current());
         rp_completions_publish(tool, &tool->harvest.copies, entry);
         begun.entry = entry;
     } else {
@@ -863,6 +896,7 @@ static rp_hsa_status hook_async_copy_enable(bool enable)
 
 void rp_dispatches_hook(const struct rp_hsa_tables *tables)
 {
+    rp_packet_origins_hook(tables);
     RP_TOOL_REPLACE(tables->core, hsa_queue_create, hook_queue_create);
     RP_TOOL_REPLACE(tables->core, hsa_queue_destroy, hook_queue_destroy);
     RP_TOOL_REPLACE(tables->amd, hsa_amd_profiling_set_profiler_enabled, hook_set_profiler_enabled);

@@ -243,11 +243,14 @@ uint64_t rp_hip_current(void)
     return this_thread.correlation_id;
 }
 
-uint64_t rp_hip_correlation(struct rp_tool *tool)
+bool rp_hip_recorded(const struct rp_tool *tool)
 {
-    if (this_thread.correlation_id)
-        return this_thread.correlation_id;
-    return __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
+    return this_thread.correlation_id ? this_thread.recorded : rp_recording(tool);
+}
+
+uint64_t rp_hip_correlation(struct rp_tool *tool, uint64_t call)
+{
+    return call ? call : __atomic_add_fetch(&tool->correlation_count, 1, __ATOMIC_RELAXED);
 }
 
 /* --- streams ------------------------------------------------------------------------------- */
@@ -280,15 +283,15 @@ static uint32_t number_stream(struct rp_hip *hip, void *handle, bool created)
     return (uint32_t)i;
 }
 
-bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret)
+bool rp_hip_stream(struct rp_tool *tool, uint64_t handle, uint32_t *ret)
 {
-    const struct thread *t = &this_thread;
+    void *stream = (void *)(uintptr_t)handle;
     uint32_t number = 0;
 
-    if (!t->correlation_id || !t->stream_known)
+    if (handle == UINT64_MAX)
         return false;
-    if (t->stream && t->stream != LEGACY_STREAM) {
-        number = number_stream(&tool->hip, t->stream, false);
+    if (stream && stream != LEGACY_STREAM) {
+        number = number_stream(&tool->hip, stream, false);
         if (number == 0)
             return false;
     }

@@ -24,6 +24,7 @@ struct rp_candidate {
                         same for one code object on several GPUs */
     rp_hsa_agent agent;
     uint32_t queue_index;
+    uint64_t stream; /**< what HIP calls it; UINT64_MAX: not known */
 };
 
 static inline bool select_is_over(const struct rp_select *select)
@@ -67,7 +68,7 @@ static bool has_all(struct rp_tool *tool, struct rp_select *select, const struct
     if (wish->filters & RP_SNAPSHOT_QUEUE && c->queue_index != wish->queue)
         return false;
     if (wish->filters & RP_SNAPSHOT_STREAM &&
-        (!rp_hip_stream(tool, &stream) || stream != wish->stream))
+        (!rp_hip_stream(tool, c->stream, &stream) || stream != wish->stream))
         return false;
     return !(wish->filters & RP_SNAPSHOT_GPU) || rp_agent_gpu_number(tool, c->agent) == wish->gpu;
 }
@@ -146,7 +147,7 @@ static uint64_t hash_of(const struct rp_candidate *c)
                               packet->grid[2] | (uint64_t)packet->workgroup[0] << 32 |
                                   (uint64_t)packet->workgroup[1] << 48,
                               packet->workgroup[2] | (uint64_t)c->queue_index << 32, c->agent,
-                              rp_hip_stream_handle()};
+                              c->stream};
     uint64_t hash = 0xcbf29ce484222325u;
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -197,7 +198,7 @@ static bool select_pass(struct rp_tool *tool, struct rp_select *select,
         passed.workgroup[k] = packet->workgroup[k];
     }
     passed.gpu = rp_agent_gpu_number(tool, candidate->agent);
-    if (!rp_hip_stream(tool, &passed.stream))
+    if (!rp_hip_stream(tool, candidate->stream, &passed.stream))
         passed.stream = UINT32_MAX;
     pthread_mutex_lock(&select->lock);
     if (!find_hash(select, hash, &slot) && slot < RP_SELECT_HASHES)
@@ -488,44 +489,52 @@ static uint64_t hash_of_code(const struct rp_rec_kernel *k)
     return hash;
 }
 
-static bool take(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
-                 const struct rp_hsa_packet *packet, uint64_t *ret_match)
+/** The rest of @p candidate is filled in. */
+static bool take(struct rp_tool *tool, struct rp_candidate *candidate, uint64_t *ret_match)
 {
-    const struct rp_wanted_kernel *kernel = kernel_of(&tool->isolate, packet->kernel_object);
-    struct rp_candidate candidate = {.packet = packet, .agent = agent, .queue_index = queue_index};
+    const struct rp_wanted_kernel *kernel =
+        kernel_of(&tool->isolate, candidate->packet->kernel_object);
 
     *ret_match = 0;
     if (!kernel)
         return false;
-    candidate.symbol = kernel->symbol;
-    candidate.code = hash_of_code(&kernel->rec);
-    if (select_take(tool, &tool->isolate.select, &candidate, ret_match))
+    candidate->symbol = kernel->symbol;
+    candidate->code = hash_of_code(&kernel->rec);
+    if (select_take(tool, &tool->isolate.select, candidate, ret_match))
         return true;
     if (*ret_match == 0)
-        report_passed(tool, &candidate);
+        report_passed(tool, candidate);
     return false;
 }
 
 uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,
-                         const struct rp_hsa_packet *packets, uint64_t count)
+                         const struct rp_hsa_packet *packets,
+                         const struct rp_packet_origin *origins, uint64_t count)
 {
+    struct rp_candidate candidate = {.agent = place->agent, .queue_index = place->queue_index};
+
     if (__atomic_load_n(&tool->isolate.kernel_count, __ATOMIC_ACQUIRE) == 0 ||
         !rp_isolate_is_on(tool) || tool->isolate.survey || select_is_over(&tool->isolate.select))
         return count;
-    for (uint64_t i = 0; i < count; i++)
+    for (uint64_t i = 0; i < count; i++) {
+        candidate.packet = &packets[i];
+        candidate.stream = place->stream = origins[i].stream;
         if ((packets[i].header & RP_AQL_TYPE_MASK) == RP_AQL_KERNEL_DISPATCH &&
-            take(tool, place->agent, place->queue_index, &packets[i], &place->match))
+            take(tool, &candidate, &place->match))
             return i;
+    }
     return count;
 }
 
 uint64_t rp_isolate_scan(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
-                         const struct rp_hsa_packet *packet)
+                         uint64_t stream, const struct rp_hsa_packet *packet)
 {
+    struct rp_candidate candidate = {
+        .packet = packet, .agent = agent, .queue_index = queue_index, .stream = stream};
     uint64_t match = 0;
 
     if (tool->isolate.survey && rp_isolate_is_on(tool))
-        take(tool, agent, queue_index, packet, &match);
+        take(tool, &candidate, &match);
     return match;
 }
 
@@ -728,7 +737,7 @@ static const char *send_facts(struct rp_tool *tool, const struct rp_isolate_plac
 
     if (!code || !code->bytes)
         return "the file of its code object is not in the memory of the program";
-    if (!rp_hip_stream(tool, &d.stream))
+    if (!rp_hip_stream(tool, place->stream, &d.stream))
         d.stream = UINT32_MAX;
     d.kernarg_bytes = argument_bytes(kernel, code);
     d.code_base = code->load_base;

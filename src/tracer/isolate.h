@@ -20,6 +20,7 @@
 #include "trace/records.h"
 #include "tracer/hsa_abi.h"
 #include "tracer/memory_snapshot.h"
+#include "tracer/packet_origins.h"
 
 struct rp_captured_geometry;
 struct rp_tool;
@@ -160,7 +161,8 @@ void rp_isolate_queue_failed(struct rp_tool *tool);
 struct rp_isolate_place {
     rp_hsa_agent agent;
     uint32_t queue_index;
-    uint64_t match; /**< its number among those that match */
+    uint64_t stream; /**< what HIP calls it; UINT64_MAX: not known */
+    uint64_t match;  /**< its number among those that match */
     uint64_t dispatch_id;
     rp_hsa_packet_writer writer;
     uint64_t put;     /**< packets that were handed over */
@@ -170,17 +172,19 @@ struct rp_isolate_place {
 /**
  * Returns the number of packets before the first one that is to be captured; @p count: none is.
  * Packets before it are counted, so ask again only for those behind it.
- * @param place  where they are to run; gets .match
+ * @param place    where they are to run; gets .match and .stream
+ * @param origins  of the packets
  */
 uint64_t rp_isolate_find(struct rp_tool *tool, struct rp_isolate_place *place,
-                         const struct rp_hsa_packet *packets, uint64_t count);
+                         const struct rp_hsa_packet *packets,
+                         const struct rp_packet_origin *origins, uint64_t count);
 
 /**
  * Returns, in a scan, the number of a dispatch among those that match. 0: it does not, or there is
  * none
  */
 uint64_t rp_isolate_scan(struct rp_tool *tool, rp_hsa_agent agent, uint32_t queue_index,
-                         const struct rp_hsa_packet *packet);
+                         uint64_t stream, const struct rp_hsa_packet *packet);
 
 /** @return whether the packet was handed over; false: it is still to be */
 bool rp_isolate_run(struct rp_tool *tool, struct rp_isolate_place *place,

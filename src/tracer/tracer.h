@@ -25,6 +25,7 @@
 #include "tracer/hsa_abi.h"
 #include "tracer/isolate.h"
 #include "tracer/memory_map.h"
+#include "tracer/packet_origins.h"
 #include "tracer/python_frames.h"
 #include "tracer/software_device.h"
 
@@ -128,21 +129,29 @@ void rp_hip_detach(struct rp_tool *tool);
 uint64_t rp_hip_current(void);
 
 /**
- * Returns the number of the stream of the thread's HIP call, as in rocpd: 0 is the default stream,
- * and 1, 2, ... follow in the order in which streams were created or first used. It works only
- * where dispatches are to be captured.
- * @return false: the thread is in no call of a known stream
+ * Says whether what this thread submits now is to be recorded. What a call submits is recorded like
+ * the call, though recording may be switched meanwhile.
  */
-bool rp_hip_stream(struct rp_tool *tool, uint32_t *ret);
+bool rp_hip_recorded(const struct rp_tool *tool);
 
-/** Returns what HIP calls that stream. UINT64_MAX: the thread is in no call of a known stream */
+/**
+ * Returns what HIP calls the stream of the thread's HIP call. It works only where dispatches are to
+ * be captured. UINT64_MAX: the thread is in no call of a known stream
+ */
 uint64_t rp_hip_stream_handle(void);
 
 /**
- * Returns the correlation id for what is being launched: that of the thread's HIP call, or else a
- * new one.
+ * Returns the number of that stream, as in rocpd: 0 is the default stream, and 1, 2, ... follow in
+ * the order in which streams were created or first used.
+ * @return false: it is not known
  */
-uint64_t rp_hip_correlation(struct rp_tool *tool);
+bool rp_hip_stream(struct rp_tool *tool, uint64_t handle, uint32_t *ret);
+
+/**
+ * Returns the correlation id for what is being launched: that of the HIP call, or a new one for
+ * what is launched in none (@p call is 0).
+ */
+uint64_t rp_hip_correlation(struct rp_tool *tool, uint64_t call);
 
 /* --- call_sites.c: where the program calls HIP -------------------------------------------------
  */
@@ -243,7 +252,7 @@ void rp_recording_start(const char *folder);
 bool rp_recording_switched_off(void);
 /** Says whether somebody may do so. */
 bool rp_recording_can_be_switched(void);
-/** Says whether what this thread submits now is to be recorded. */
+/** Says whether what begins now is to be recorded. */
 bool rp_recording(const struct rp_tool *tool);
 
 /* --- code_objects.c: code objects and kernels ------------------------------------------------- */

@@ -40,6 +40,29 @@ static int check_kernels(const struct rp_record *records, size_t count)
     return 0;
 }
 
+/** Who launched a kernel is the thread of its call, while it was in it, whoever else shares the
+ * queue. */
+static int check_calls(const struct rp_record *records, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_rec_dispatch *d = &records[i].u.dispatch;
+        size_t k = 0;
+
+        if (records[i].kind != RP_REC_DISPATCH)
+            continue;
+        while (k < count && (records[k].kind != RP_REC_CALL ||
+                             records[k].u.call.correlation_id != d->correlation_id))
+            k++;
+        if (k < count &&
+            (records[k].u.call.tid != d->tid || records[k].u.call.start_ns > d->submit_ns ||
+             records[k].u.call.end_ns < d->submit_ns)) {
+            printf("dispatch %" PRIu64 " is not of its call\n", d->dispatch_id);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct rp_record_file *file = NULL;
@@ -82,7 +105,7 @@ int main(int argc, char **argv)
     for (uint32_t id = 0; id < MAX_NAMES; id++)
         if (by_kernel[id])
             printf("kernel %s: %" PRIu64 "\n", kernel_name(file, id), by_kernel[id]);
-    if (check_kernels(records, count) != 0)
+    if (check_kernels(records, count) != 0 || check_calls(records, count) != 0)
         return 1;
     rp_record_file_close(file);
     return 0;

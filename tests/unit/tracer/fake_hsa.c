@@ -410,6 +410,30 @@ static rp_hsa_status intercept_register(struct rp_hsa_queue *handle, rp_hsa_inte
     return RP_HSA_SUCCESS;
 }
 
+static uint64_t load_write_index(const struct rp_hsa_queue *queue)
+{
+    return __atomic_load_n(&((const struct fake_queue *)queue)->write_index, __ATOMIC_ACQUIRE);
+}
+
+static void store_write_index(const struct rp_hsa_queue *queue, uint64_t value)
+{
+    __atomic_store_n(&((struct fake_queue *)(uintptr_t)queue)->write_index, value,
+                     __ATOMIC_RELEASE);
+}
+
+static uint64_t cas_write_index(const struct rp_hsa_queue *queue, uint64_t expected, uint64_t value)
+{
+    __atomic_compare_exchange_n(&((struct fake_queue *)(uintptr_t)queue)->write_index, &expected,
+                                value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return expected;
+}
+
+static uint64_t add_write_index(const struct rp_hsa_queue *queue, uint64_t count)
+{
+    return __atomic_fetch_add(&((struct fake_queue *)(uintptr_t)queue)->write_index, count,
+                              __ATOMIC_ACQ_REL);
+}
+
 /* --- the program and the hardware ---------------------------------------------------------- */
 
 static void write_packets(const void *packets, uint64_t count)
@@ -428,9 +452,10 @@ void fake_submit(struct fake_queue *queue, const struct rp_hsa_packet *packets, 
 {
     writing = queue;
     if (queue->callback)
-        queue->callback(packets, count, 0, queue->callback_data, write_packets);
+        queue->callback(packets, count, queue->read_index, queue->callback_data, write_packets);
     else
         write_packets(packets, count);
+    queue->read_index += count;
     writing = NULL;
 }
 
@@ -513,11 +538,14 @@ static struct rp_hsa_table *new_table(void)
 
 static void fill_signals(void)
 {
-#define RP_SIGNAL_SET(index, name)      fake.core->fn[index] = (void *)signal_store;
-#define RP_SIGNAL_EXCHANGE(index, name) fake.core->fn[index] = (void *)signal_exchange;
-#define RP_SIGNAL_CAS(index, name)      fake.core->fn[index] = (void *)signal_cas;
-#define RP_SIGNAL_LOAD(index, name)     fake.core->fn[index] = (void *)signal_load;
-#define RP_SIGNAL_WAIT(index, name)     fake.core->fn[index] = (void *)signal_wait;
+#define RP_SIGNAL_SET(index, name)        fake.core->fn[index] = (void *)signal_store;
+#define RP_SIGNAL_EXCHANGE(index, name)   fake.core->fn[index] = (void *)signal_exchange;
+#define RP_SIGNAL_CAS(index, name)        fake.core->fn[index] = (void *)signal_cas;
+#define RP_SIGNAL_LOAD(index, name)       fake.core->fn[index] = (void *)signal_load;
+#define RP_SIGNAL_WAIT(index, name)       fake.core->fn[index] = (void *)signal_wait;
+#define RP_WRITE_INDEX_ADD(index, name)   fake.core->fn[index] = (void *)add_write_index;
+#define RP_WRITE_INDEX_CAS(index, name)   fake.core->fn[index] = (void *)cas_write_index;
+#define RP_WRITE_INDEX_STORE(index, name) fake.core->fn[index] = (void *)store_write_index;
 #include "tracer/hsa_entries.def"
     for (int i = 61; i <= 64; i++)
         fake.core->fn[i] = (void *)signal_add;
@@ -550,6 +578,7 @@ void fake_reset(void)
     fake.core->fn[6] = (void *)agent_get_info;
     fake.core->fn[7] = (void *)queue_create;
     fake.core->fn[9] = (void *)queue_destroy;
+    fake.core->fn[14] = (void *)load_write_index;
     fake.core->fn[86] = (void *)executable_freeze;
     fake.core->fn[93] = (void *)symbol_get_info;
     fake.core->fn[98] = (void *)get_extension_table;

@@ -22,6 +22,7 @@ struct fake_queue {
     struct rp_hsa_packet *packets; /* submitted and not yet executed */
     size_t count, capacity;
     uint64_t executed;
+    uint64_t write_index, read_index; /**< the tool got the packets before the second */
     unsigned users; /**< of the agent's cooperative queue: how often it was created */
 };
 

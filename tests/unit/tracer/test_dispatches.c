@@ -427,6 +427,89 @@ static void waits_name_their_producers(void **state)
     CORE(38, hsa_signal_destroy)(host);
 }
 
+/** One thread of a program that shares a queue: it takes places there and says who it is. */
+struct taker {
+    struct fake_queue *queue;
+    enum { BY_ADD, BY_CAS, BY_STORE } how;
+    uint64_t count, tid;
+};
+
+static void *take_places(void *data)
+{
+    struct taker *t = data;
+    const uint64_t from = CORE(14, hsa_queue_load_write_index_relaxed)(&t->queue->handle);
+
+    t->tid = (uint64_t)gettid();
+    switch (t->how) {
+    case BY_ADD:
+        CORE(24, hsa_queue_add_write_index_screlease)(&t->queue->handle, t->count);
+        break;
+    case BY_CAS:
+        CORE(17, hsa_queue_cas_write_index_scacq_screl)(&t->queue->handle, from, from + t->count);
+        CORE(17, hsa_queue_cas_write_index_scacq_screl)
+        (&t->queue->handle, from, from + 9); /* late */
+        break;
+    case BY_STORE:
+        CORE(16, hsa_queue_store_write_index_screlease)(&t->queue->handle, from + t->count);
+        break;
+    }
+    return NULL;
+}
+
+/* Who rings the doorbell hands over the packets of other threads, too; also where they took more
+ * places than the queue has, and on the queue that comes where another one was. */
+static void packets_are_of_who_took_their_places(void **state)
+{
+    struct taker takers[] = {{.how = BY_ADD, .count = 3},
+                             {.how = BY_CAS, .count = 2},
+                             {.how = BY_STORE, .count = 1},
+                             {.how = BY_ADD, .count = 6}};
+    const uint64_t all = 12;
+    struct rp_record_file *file;
+    struct fake_queue *queue;
+    size_t n = 0;
+
+    (void)state;
+    fake.queue_packets = 4;
+    for (unsigned round = 0; round < 2; round++) {
+        queue = create_queue();
+        for (size_t i = 0; i < sizeof(takers) / sizeof(*takers); i++) {
+            pthread_t thread;
+
+            takers[i].queue = queue;
+            assert_int_equal(pthread_create(&thread, NULL, take_places, &takers[i]), 0);
+            pthread_join(thread, NULL);
+        }
+        for (uint64_t i = 0; i < all; i++) {
+            submit_one(queue, 0);
+            fake_execute(queue, 1);
+        }
+        wait_something();
+        file = read_trace();
+        for (size_t i = 0; i < sizeof(takers) / sizeof(*takers); i++)
+            for (uint64_t k = 0; k < takers[i].count; k++)
+                assert_int_equal(nth(file, RP_REC_DISPATCH, n++)->u.dispatch.tid, takers[i].tid);
+        rp_record_file_close(file);
+        destroy_queue(queue);
+    }
+}
+
+/* Where a program was not seen to take a place, who hands the packet over is all that is known. */
+static void a_place_that_nobody_took(void **state)
+{
+    struct rp_record_file *file;
+    struct fake_queue *queue = create_queue();
+
+    (void)state;
+    submit_one(queue, 0);
+    fake_execute(queue, 1);
+    wait_something();
+    file = read_trace();
+    assert_int_equal(nth(file, RP_REC_DISPATCH, 0)->u.dispatch.tid, gettid());
+    rp_record_file_close(file);
+    destroy_queue(queue);
+}
+
 static void out_of_order_completion(void **state)
 {
     struct fake_queue *queue = create_queue();
@@ -640,6 +723,8 @@ int main(void)
         TEST(a_full_queue_is_waited_for),
         TEST(barriers_are_not_waited_for),
         TEST(waits_name_their_producers),
+        TEST(packets_are_of_who_took_their_places),
+        TEST(a_place_that_nobody_took),
         TEST(out_of_order_completion),
         TEST(no_signal_to_be_had),
         TEST(times_that_were_never_written_are_lost),

@@ -52,7 +52,8 @@ static unsigned play(void)
         const struct rp_candidate candidate = {.packet = &packet,
                                                .symbol = symbol,
                                                .agent = dispatches[i].agent,
-                                               .queue_index = dispatches[i].queue};
+                                               .queue_index = dispatches[i].queue,
+                                               .stream = UINT64_MAX};
         uint64_t match;
 
         strcpy(symbol, dispatches[i].symbol);
@@ -176,7 +177,8 @@ static void kinds_are_named_once(void **state)
         const struct rp_candidate candidate = {.packet = &packet,
                                                .symbol = "add",
                                                .agent = kind == 7 ? SECOND_GPU : FIRST_GPU,
-                                               .queue_index = kind > 7 ? kind : 0};
+                                               .queue_index = kind > 7 ? kind : 0,
+                                               .stream = UINT64_MAX};
         const bool known = select_is_passed(&chosen, &candidate);
         struct rp_snapshot_filtered passed;
 
