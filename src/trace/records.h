@@ -445,6 +445,7 @@ struct rp_threads_request {
     uint32_t engines; /**< mask */
     uint32_t simds;   /**< mask */
     uint32_t rows;    /**< at most as many: then all waves are cut short */
+    bool work_items;  /**< rp_threads_event.begins says how many the wave has; not in files */
 };
 
 /** This says what an instruction is; the numbers are those of decoded thread traces. */

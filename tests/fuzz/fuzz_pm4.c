@@ -8,8 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "device/driver/gpu_registers.h"
+#include "device/driver/thread_trace_registers.h"
 #include "device/exec/dispatch.h"
+#include "device/isa/instruction.h"
+#include "device/timing/dispatch_timing.h"
 
 /* No fuzz input waits for a buffer of a second. */
 #define MOST_PM4_DWORDS (1 << 16)
@@ -23,6 +27,22 @@ void rp_exec_invalidate_code(uint64_t gpu_va, uint64_t bytes)
     if (gpu_va + bytes < gpu_va)
         __builtin_trap();
 }
+
+/* Nothing is dispatched. */
+int rp_dispatch_rows(struct rp_dispatch *d, const struct rp_arch *arch,
+                     const struct rp_threads_request *wish, const struct rp_trace_rows **ret)
+{
+    (void)d, (void)arch, (void)wish, (void)ret;
+    return -1;
+}
+
+void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
+                               const struct rp_threads_request *wish, rp_threads_tell tell)
+{
+    (void)d, (void)arch, (void)wish, (void)tell;
+}
+
+const struct rp_op_row rp_op_rows[RP_OP_ALL];
 
 struct memory {
     uint8_t *bytes;
@@ -47,12 +67,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct rp_exec_host host = {.ctx = &memory, .translate = translate};
     const uint32_t jump[4] = {0, MEMORY_VA, 0, (uint32_t)memory.count / 4};
     struct rp_registers registers;
+    struct rp_thread_trace trace;
+    struct rp_threads_request wish;
     struct rp_pm4_walk walk;
 
     if (!memory.bytes)
         return 0;
     memcpy(memory.bytes, data, memory.count);
     rp_registers_init(&registers, 8);
+    rp_thread_trace_init(&trace, rp_arch_find("gfx942"), &host, &registers, -1);
     rp_pm4_begin(&walk, &host, &registers, jump, 1);
     for (int turn = 0; turn < 2; turn++) {
         const enum rp_pm4_state state = rp_pm4_walk(&walk);
@@ -61,6 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (state != RP_PM4_WAITING)
             break;
     }
+    if (rp_thread_trace_wants(&trace, &wish))
+        rp_thread_trace_dispatch(&trace, trace.arch, NULL, &wish, 1, MEMORY_VA, 2);
+    rp_thread_trace_release(&trace);
     rp_registers_release(&registers);
     free(memory.bytes);
     return 0;

@@ -22,6 +22,7 @@
 #include "device/driver/command_processor.h"
 #include "device/driver/device_memory.h"
 #include "device/driver/performance_counters.h"
+#include "device/driver/thread_trace_registers.h"
 #include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
 #include "device/timing/dispatch_timing.h"
@@ -84,6 +85,12 @@ static union rp_aql_packet *current(const struct rp_cp_queue *queue)
     return (union rp_aql_packet *)(queue->ring + (uint64_t)slot * RP_AQL_PACKET_BYTES);
 }
 
+static uint64_t packet_va(const struct rp_cp_queue *queue)
+{
+    const uint64_t slot = queue->read_index & (queue->ring_packets - 1);
+    return queue->ring_va + slot * RP_AQL_PACKET_BYTES;
+}
+
 /** Gives the slot back, then tells the packet's signal. */
 static enum rp_cp_progress retire(const struct rp_cp *cp, struct rp_cp_queue *queue,
                                   uint64_t start_ticks, uint64_t end_ticks)
@@ -113,9 +120,8 @@ static uint64_t earliest(const struct rp_cp_queue *queue)
 static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *queue,
                                   const union rp_aql_packet *packet)
 {
-    uint64_t slot = queue->read_index & (queue->ring_packets - 1);
     struct rp_launch launch = {
-        .packet_va = queue->ring_va + slot * RP_AQL_PACKET_BYTES,
+        .packet_va = packet_va(queue),
         .queue_va = queue->queue_va,
         .kernel_object_va = packet->dispatch.kernel_object,
         .kernarg_va = packet->dispatch.kernarg,
@@ -134,6 +140,9 @@ static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *qu
         cp->traced && rp_trace_requests_has(cp->traced, packet->dispatch.completion,
                                             packet->dispatch.kernel_object, &queue->wish);
     queue->performance_run = rp_performance_counters_run(cp->performance, &launch.counting);
+    queue->streamed =
+        !queue->traced && rp_thread_trace_wants(cp->thread_trace, &queue->streamed_wish);
+    launch.detailed = queue->streamed;
     queue->dispatch = rp_dispatch_new(cp->host, cp->arch, &launch);
     if (!queue->dispatch) {
         rp_fault_packet(cp, queue, RP_QUEUE_ERR_GROUP_MEMORY, "the host is out of memory");
@@ -196,6 +205,8 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
     }
     if (queue->traced && state != RP_RUN_FAULT)
         rp_trace_requests_begin(arch, queue->dispatch, &queue->wish);
+    if (queue->streamed && state != RP_RUN_FAULT)
+        rp_thread_trace_begin(arch, queue->dispatch, &queue->streamed_wish);
     if (state == RP_RUN_FAULT || rp_dispatch_ticks(queue->dispatch, arch, &ticks) < 0) {
         rp_fault_kernel(cp, queue, current(queue)->dispatch.kernel_object,
                         rp_dispatch_fault(queue->dispatch));
@@ -208,6 +219,10 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
                                queue->start_ticks + ticks);
     rp_performance_counters_add(cp->performance, queue->performance_run, arch, queue->dispatch,
                                 ticks);
+    if (queue->streamed)
+        rp_thread_trace_dispatch(cp->thread_trace, arch, queue->dispatch, &queue->streamed_wish,
+                                 packet_va(queue), current(queue)->dispatch.kernel_object,
+                                 queue->start_ticks);
     if (queue->traced)
         rp_trace_requests_keep(cp->traced, arch, queue->dispatch, &queue->wish,
                                current(queue)->dispatch.completion, queue->start_ticks,

@@ -41,6 +41,7 @@ struct rp_dispatch;
 struct rp_exec_host;
 struct rp_performance_counters;
 struct rp_registers;
+struct rp_thread_trace;
 struct rp_rec_simulation;
 struct rp_sdma_queue;
 struct rp_store_times;
@@ -305,6 +306,7 @@ struct rp_cp {
     struct rp_trace_requests *traced;   /**< thread traces; NULL: none */
     struct rp_registers *registers;     /**< what PM4 commands reach; NULL: there are none */
     struct rp_performance_counters *performance; /**< among them; NULL: none */
+    struct rp_thread_trace *thread_trace;        /**< streams in memory; NULL: there are none */
 };
 
 struct rp_cp_queue {
@@ -325,8 +327,10 @@ struct rp_cp_queue {
     uint64_t start_ticks;   /**< of the running dispatch */
     uint32_t compute_units; /**< left by the CU mask; 0 = all */
     struct rp_dispatch *dispatch;
-    struct rp_pm4_walk commands;    /**< of the vendor packet that is walked */
-    uint32_t performance_run;       /**< of the running dispatch: that counts it; 0: none */
+    struct rp_pm4_walk commands; /**< of the vendor packet that is walked */
+    uint32_t performance_run;    /**< of the running dispatch: that counts it; 0: none */
+    bool streamed; /**< of the running dispatch: thread trace units were on at the launch, for */
+    struct rp_threads_request streamed_wish; /**< these waves */
     bool traced;                    /**< of the running dispatch: a thread trace is wanted, */
     struct rp_threads_request wish; /**< of these waves */
     int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */

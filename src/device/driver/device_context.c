@@ -270,10 +270,13 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .traced = &device->traced,
                 .registers = &gpu->registers,
                 .performance = &gpu->performance,
+                .thread_trace = &gpu->thread_trace,
             },
     };
     rp_registers_init(&gpu->registers, device->arch.xcc_count);
     rp_performance_counters_init(&gpu->performance, &gpu->cp);
+    rp_thread_trace_init(&gpu->thread_trace, &device->arch, &gpu->host, &gpu->registers,
+                         gpu->cp.report_fd);
     if (device->gpu_count > 1)
         snprintf(gpu->cp.label, sizeof gpu->cp.label, "GPU %u, ", index);
     return gpu->fd < 0 ? gpu->fd : 0;
@@ -286,6 +289,7 @@ static void device_free(struct rp_device *device)
             close(device->gpus[i].fd);
     for (unsigned i = 0; i < device->gpu_count; i++) {
         rp_performance_counters_release(&device->gpus[i].performance);
+        rp_thread_trace_release(&device->gpus[i].thread_trace);
         rp_registers_release(&device->gpus[i].registers);
     }
     rp_counter_results_release(&device->counted);

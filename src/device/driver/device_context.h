@@ -17,6 +17,7 @@
 #include "device/driver/device_memory.h"
 #include "device/driver/gpu_registers.h"
 #include "device/driver/performance_counters.h"
+#include "device/driver/thread_trace_registers.h"
 #include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
 
@@ -33,6 +34,7 @@ struct rp_gpu {
     struct rp_exec_host host;
     struct rp_registers registers;
     struct rp_performance_counters performance;
+    struct rp_thread_trace thread_trace;
     struct rp_cp cp;
 };
 

@@ -99,15 +99,6 @@ static int nothing(struct rp_pm4_walk *walk, const struct command *c)
     return ON;
 }
 
-/* Kernels and command buffers of a queue are in order, so there is nothing to wait for. */
-static int event_write(struct rp_pm4_walk *walk, const struct command *c)
-{
-    enum { CS_PARTIAL_FLUSH = 7 };
-    const unsigned type = c->dword[1] & 0x3f;
-
-    return type == CS_PARTIAL_FLUSH ? ON : refuse_part(walk, "EVENT_WRITE", "event", type);
-}
-
 /* This is how the runtime announces new code. Addresses and sizes are in units of 256 bytes. */
 static int acquire_mem(struct rp_pm4_walk *walk, const struct command *c)
 {
@@ -158,6 +149,18 @@ static void set(struct rp_pm4_walk *walk, const struct command *c, uint64_t addr
 static uint32_t get(struct rp_pm4_walk *walk, uint32_t xccs, uint64_t address)
 {
     return rp_registers_read(walk->registers, xccs, address, walk->ticks);
+}
+
+/* Kernels and command buffers of a queue are in order, so there is nothing to wait for. */
+static int event_write(struct rp_pm4_walk *walk, const struct command *c)
+{
+    enum { CS_PARTIAL_FLUSH = 7, COMPUTE_NOWHERE = 0x2e7f /* where thread traces show events */ };
+    const unsigned type = c->dword[1] & 0x3f;
+
+    if (type != CS_PARTIAL_FLUSH)
+        return refuse_part(walk, "EVENT_WRITE", "event", type);
+    set(walk, c, COMPUTE_NOWHERE, type);
+    return ON;
 }
 
 static int set_registers(struct rp_pm4_walk *walk, const struct command *c, uint32_t base)

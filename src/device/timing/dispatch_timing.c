@@ -319,18 +319,20 @@ static void watched_end(void *ctx, const struct rp_wave_placement *where, uint64
     w->inner.wave_ends(w->inner.ctx, where, clock);
 }
 
-static struct rp_thread_watch *watch_new(const struct rp_dispatch_timing *t,
-                                         const struct rp_arch *arch,
+static struct rp_thread_watch *watch_new(const struct rp_dispatch *d, const struct rp_arch *arch,
                                          const struct rp_threads_request *wish, int *ret_status)
 {
+    const struct rp_dispatch_timing *t = d->observed;
     struct rp_thread_watch *w = t->record ? calloc(1, sizeof *w) : NULL;
     *ret_status = w           ? rp_trace_rows_begin(&w->threads, arch, t->record, wish)
                   : t->record ? -ENOMEM
                               : -ENODATA;
-    if (*ret_status == 0)
-        return w;
-    free(w);
-    return NULL;
+    if (*ret_status) {
+        free(w);
+        return NULL;
+    }
+    w->threads.kernel = wish->work_items ? &d->kernel : NULL;
+    return w;
 }
 
 static void watch_free(struct rp_thread_watch *w)
@@ -349,7 +351,7 @@ void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch
     if (!t)
         return;
     watch_free(t->threads);
-    t->threads = watch_new(t, arch, wish, &status);
+    t->threads = watch_new(d, arch, wish, &status);
     if (t->threads)
         t->threads->tell = tell_whom;
 }
@@ -386,11 +388,21 @@ static int replay(struct rp_dispatch *d, const struct rp_arch *arch,
         return rp_trace_rows_end(&t->threads->threads);
     }
     watch_free(t->threads);
-    t->threads = watch_new(t, arch, wish, &status);
+    t->threads = watch_new(d, arch, wish, &status);
     if (!t->threads)
         return status;
     status = dispatch_simulate(d, arch, watch_begin(t), ret);
     return status ? status : rp_trace_rows_end(&t->threads->threads);
+}
+
+int rp_dispatch_rows(struct rp_dispatch *d, const struct rp_arch *arch,
+                     const struct rp_threads_request *wish, const struct rp_trace_rows **ret)
+{
+    struct rp_timing_stats stats;
+    const int status = replay(d, arch, wish, &stats);
+    if (!status)
+        *ret = &((struct rp_dispatch_timing *)d->observed)->threads->threads;
+    return status;
 }
 
 int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
@@ -431,7 +443,7 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
 }
 
 /** Makes the record of a dispatch, or returns NULL when the host is out of memory. */
-static struct rp_wave_record *record_new(const struct rp_dispatch *d)
+static struct rp_wave_record *record_new(const struct rp_dispatch *d, bool timed)
 {
     const struct rp_arch *arch = d->arch;
     const struct rp_kernel *k = &d->kernel;
@@ -442,7 +454,6 @@ static struct rp_wave_record *record_new(const struct rp_dispatch *d)
         .vgprs = k->vgpr_rows,
         .limits = k->limits,
     };
-    const bool timed = rp_timing_mode_for(arch) == RP_TIMING_DETAILED;
     const struct rp_rec_plan plan =
         rp_rec_timing_plan_of(arch, k->group_count, shape.waves_per_group, shape.groups_per_cu);
     struct rp_rec_plan whole;
@@ -497,11 +508,12 @@ static void on_group(struct rp_dispatch *d, struct rp_group *g)
 
 static int on_dispatch(struct rp_dispatch *d)
 {
-    const bool timed = rp_timing_mode_for(d->arch) == RP_TIMING_DETAILED;
+    const bool timed = rp_timing_mode_for(d->arch) == RP_TIMING_DETAILED ||
+                       (d->launch.detailed && d->arch->timing);
     if (!timed && d->counting != RP_COUNT_MEMORY)
         return 0;
     struct rp_dispatch_timing *t = calloc(1, sizeof *t);
-    if (t && (t->record = record_new(d))) {
+    if (t && (t->record = record_new(d, timed))) {
         d->observed = t;
         return 0;
     }

@@ -18,6 +18,7 @@
 
 struct rp_arch;
 struct rp_observer;
+struct rp_trace_rows;
 
 /** Records what sampled workgroups do, for detailed timing and for counters of memory. */
 extern const struct rp_observer rp_timing_observer;
@@ -73,6 +74,14 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
                       size_t *ret_count);
 
 /**
+ * Simulates like rp_dispatch_trace(), for whoever writes the rows down in another form. They stay
+ * until the dispatch is freed or traced.
+ * @return 0; -ENODATA nothing was recorded; -ENOMEM
+ */
+int rp_dispatch_rows(struct rp_dispatch *d, const struct rp_arch *arch,
+                     const struct rp_threads_request *wish, const struct rp_trace_rows **ret);
+
+/**
  * Returns, after DONE, the hardware counters that follow from executed instructions and noted
  * accesses; they are indexed by enum rp_device_counter, and the others are 0.
  * @return what is known: NOTHING when the dispatch began while it was not counted
@@ -88,6 +97,7 @@ bool rp_dispatch_between(const struct rp_dispatch *d, const struct rp_arch *arch
 
 /* A watcher of the simulation writes down what the waves of chosen compute units did. */
 
+struct rp_kernel;
 struct rp_trace_rows_wave;
 struct rp_wave_record;
 
@@ -98,6 +108,7 @@ struct rp_wave_record;
 struct rp_trace_rows {
     const struct rp_arch *arch;
     const struct rp_wave_record *record;
+    const struct rp_kernel *kernel; /**< whose record it is, if work-items are wished; else NULL */
     struct rp_threads_request wish;
     uint32_t cus_per_die, engines_per_die;
     struct rp_trace_rows_wave **open; /**< by wave slot of the machine: of traced waves */

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "device/exec/kernel_launch.h"
 #include "device/isa/instruction.h"
+#include "device/isa/lane.h"
 
 enum {
     SLOT_CLOCKS = 4,
@@ -99,8 +101,27 @@ static uint8_t give_slot(struct rp_trace_rows *t, const struct rp_wave_placement
     return slot;
 }
 
+/* Returns how many work-items a wave has: fewer than its lanes at the end of a workgroup. */
+static uint8_t work_items(const struct rp_trace_rows *t, const struct rp_wave_placement *p)
+{
+    const struct rp_kernel *k = t->kernel;
+    if (!k)
+        return 1;
+    uint64_t rest = t->record->group[p->group].linear_id, items = 1;
+    for (unsigned d = 0; d < 3; d++) {
+        const uint64_t groups = k->groups[d] ? k->groups[d] : 1, id = rest % groups;
+        const uint64_t left = k->grid_size[d] - id * k->workgroup_size[d];
+        items *= left < k->workgroup_size[d] ? left : k->workgroup_size[d];
+        rest /= groups;
+    }
+    const uint64_t before = (uint64_t)p->wave * RP_LANES;
+    const uint64_t of_wave = items > before ? items - before : 1;
+    return (uint8_t)(of_wave < RP_LANES ? of_wave : RP_LANES);
+}
+
+/* @param begins  work-items of the wave that begins; 0: it ends */
 static void note_event(struct rp_trace_rows *t, const struct rp_wave_placement *p, uint8_t slot,
-                       uint64_t clock, bool begins)
+                       uint64_t clock, uint8_t begins)
 {
     if (!grow((void **)&t->event, &t->event_room, t->event_count, sizeof *t->event)) {
         t->failed = true;
@@ -257,7 +278,7 @@ static void wave_begins(void *ctx, const struct rp_wave_placement *p, uint64_t c
     struct rp_trace_rows *t = ctx;
     const uint8_t slot = take_slot(t, p);
     if (on_engines(t, p))
-        note_event(t, p, slot, clock, true);
+        note_event(t, p, slot, clock, work_items(t, p));
     if (!is_traced(t, p))
         return;
     struct rp_trace_rows_wave *o = calloc(1, sizeof *o);
@@ -316,7 +337,7 @@ static void wave_ends(void *ctx, const struct rp_wave_placement *p, uint64_t clo
     struct rp_trace_rows_wave **at = &t->open[slot_index(t, p)], *o = *at;
     const struct rp_rec_wave *rec = &t->record->group[p->group].wave[p->wave];
     if (on_engines(t, p))
-        note_event(t, p, slot, clock, false);
+        note_event(t, p, slot, clock, 0);
     if (!o)
         return;
     *at = NULL;
@@ -405,9 +426,11 @@ static int compare_waves(const void *left, const void *right)
 static int compare_events(const void *left, const void *right)
 {
     const struct rp_threads_event *a = left, *b = right;
+    const bool begins = a->begins != 0;
     ORDER(a, b, engine);
     ORDER(a, b, clock);
-    ORDER(a, b, begins);
+    if (begins != (b->begins != 0))
+        return begins ? 1 : -1;
     ORDER(a, b, cu);
     ORDER(a, b, simd);
     ORDER(a, b, slot);

@@ -6,6 +6,7 @@
 #define TESTS_UNIT_KFD_FAKE_EXEC_H
 
 #include "device/exec/dispatch.h"
+#include "device/timing/dispatch_timing.h"
 
 struct fake_exec {
     unsigned turns;          /**< how many runs a dispatch takes */
@@ -22,7 +23,9 @@ struct fake_exec {
     unsigned invalidated;
     void (*on_settle)(void *ctx); /**< what rp_exec_settle calls, if it is set */
     void *settle_ctx;
-    uint64_t lent_begin, lent_end; /**< the latest rp_trap_borrow */
+    uint64_t lent_begin, lent_end;       /**< the latest rp_trap_borrow */
+    const struct rp_trace_rows *rows;    /**< of every dispatch; NULL: none is simulated */
+    struct rp_threads_request rows_wish; /**< what was asked for last */
 };
 
 extern struct fake_exec fake_exec;
