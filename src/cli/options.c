@@ -21,6 +21,7 @@
 #include "replay/output_rules.h"
 #include "replay/page_changes.h"
 #include "report/report.h"
+#include "run/check_run.h"
 #include "run/kernel_names.h"
 #include "run/machine.h"
 #include "run/run_program.h"
@@ -37,6 +38,11 @@ static int check_device(const char *option, const char *word, struct rp_err *err
 
     (void)option;
     return rp_device_parse(word, &run, err);
+}
+
+static int check_checks(const char *option, const char *word, struct rp_err *err)
+{
+    return rp_check_words(option, word, err);
 }
 
 static int check_ranges(const char *option, const char *word, struct rp_err *err)

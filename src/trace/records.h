@@ -586,6 +586,11 @@ static inline const char *rp_timing_model_today(const char *model)
  * says of how many dispatches at most. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
+/** What the device checks while it executes kernels, words with commas, and the folder of what it
+ * finds (device/check/check.h). */
+#define RP_CHECK_VARIABLE        "ROCM_PERF_DEVICE_CHECK"
+#define RP_CHECK_FOLDER_VARIABLE "ROCM_PERF_DEVICE_CHECK_FOLDER"
+
 enum { RP_DEVICE_TABLE_VERSION = 12 };
 
 enum rp_device_order { RP_DEVICE_FORWARD = 0, RP_DEVICE_REVERSED = 0x7fffffff };

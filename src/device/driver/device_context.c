@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "device/check/check.h"
 #include "device/exec/exec_settings.h"
 #include "device/isa/wave_state.h"
 #include "device/jit/jit_translate.h"
@@ -307,6 +308,14 @@ static void init_leftovers(void)
         rp_exec_poison_set(seed);
 }
 
+static void init_check(void)
+{
+    const char *what = getenv(RP_CHECK_VARIABLE), *folder = getenv(RP_CHECK_FOLDER_VARIABLE);
+    const unsigned bits = what ? rp_check_parse(what) : 0;
+    if (bits && folder && *folder)
+        rp_check_begin(bits, folder);
+}
+
 static void init_order(void)
 {
     const char *text = getenv(RP_WAVE_ORDER_VARIABLE);
@@ -330,6 +339,7 @@ static int device_new(struct rp_device **ret_device)
     rp_trace_requests_init(&device->traced);
     init_leftovers();
     init_order();
+    init_check();
     device->gpu_count = rp_device_gpu_count();
     int rc = rp_memory_open(&device->memory, device->gpu_count, device->arch.memory_bytes,
                             rp_device_topology().host.memory_bytes);

@@ -223,12 +223,35 @@ static rp_insn_fn *ordering_of(const struct rp_insn *in)
                                                                                 : plain_gate;
 }
 
-void rp_order_bind(struct rp_insn *in)
+/* This is of the process, because decoded code is. */
+static const struct rp_checker *the_checker;
+
+void rp_exec_set_checker(const struct rp_checker *checker)
+{
+    the_checker = checker;
+}
+
+const struct rp_checker *rp_exec_checker(void)
+{
+    return the_checker;
+}
+
+static void bind_order(struct rp_insn *in)
 {
     rp_insn_fn *gate =
         in->op != RP_OP_INVALID && in->fn == rp_op_rows[in->op].fn ? ordering_of(in) : NULL;
     if (!gate)
         return;
     in->gated = in->fn;
+    in->fn = gate;
+}
+
+void rp_order_bind(struct rp_insn *in)
+{
+    bind_order(in);
+    rp_insn_fn *gate = the_checker ? the_checker->gate(in) : NULL;
+    if (!gate)
+        return;
+    in->watched = in->fn;
     in->fn = gate;
 }

@@ -947,6 +947,8 @@ struct rp_dispatch *rp_dispatch_new(const struct rp_exec_host *host, const struc
         rp_dispatch_free(d);
         return NULL;
     }
+    if (d->state != RP_RUN_FAULT && rp_exec_checker())
+        rp_exec_checker()->on_dispatch(d);
     return d;
 }
 
@@ -1008,6 +1010,8 @@ void rp_dispatch_free(struct rp_dispatch *d)
         worker_free(d->workers[i]);
     if (d->observed)
         d->host->observer->on_dispatch_end(d);
+    if (d->checked)
+        rp_exec_checker()->on_dispatch_end(d);
     free(d);
 }
 

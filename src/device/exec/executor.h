@@ -19,6 +19,7 @@
 #include "device/isa/wave_state.h"
 
 struct rp_atomic_log;
+struct rp_check_dispatch;
 struct rp_code_page;
 struct rp_insn;
 struct rp_mem_lanes;
@@ -171,9 +172,10 @@ struct rp_dispatch {
     struct rp_kernel kernel;
     uint64_t start_ticks; /**< device clock at the launch, or else at the first run */
     bool started;
-    bool translates;           /**< hot code becomes machine code (code_cache.h) */
-    enum rp_counting counting; /**< of it: executions by code_cache.h */
-    void *observed;            /**< what the observer keeps of it; NULL: it does not care */
+    bool translates;                   /**< hot code becomes machine code (code_cache.h) */
+    enum rp_counting counting;         /**< of it: executions by code_cache.h */
+    void *observed;                    /**< what the observer keeps of it; NULL: it does not care */
+    struct rp_check_dispatch *checked; /**< what a check keeps of it, or NULL */
     struct rp_exec_settings settings;
     bool timed; /**< from its second run on: its processor time is measured */
 
@@ -280,6 +282,34 @@ static inline void rp_group_clock_end(struct rp_group *g)
 {
     if (g->clock)
         g->dispatch->host->observer->on_group_end(g);
+}
+
+/** A check watches all waves of the process (check.h). */
+struct rp_checker {
+    /** These set rp_dispatch.checked and rp_group.check; where that is NULL nothing more is told.
+     */
+    void (*on_dispatch)(struct rp_dispatch *d);
+    void (*on_dispatch_end)(struct rp_dispatch *d);
+    void (*on_group)(struct rp_dispatch *d, struct rp_group *g);
+    void (*on_group_end)(struct rp_group *g);
+    /** The wave has come to a barrier, or has ended. */
+    void (*on_barrier)(struct rp_wave *w, bool ended);
+    /**
+     * Returns what is to be called in place of the instruction, with rp_insn.watched being what it
+     * has to call in the end; or NULL.
+     */
+    rp_insn_fn *(*gate)(const struct rp_insn *in);
+};
+
+/** Sets the checker, before any code has been decoded. */
+void rp_exec_set_checker(const struct rp_checker *checker);
+/** Returns the checker, or NULL. */
+const struct rp_checker *rp_exec_checker(void);
+
+static inline void rp_group_check_end(struct rp_group *g)
+{
+    if (__builtin_expect(g->check != NULL, 0))
+        rp_exec_checker()->on_group_end(g);
 }
 
 /* This is a thread's own part of a dispatch. */

@@ -563,6 +563,7 @@ void rp_resident_group_give(struct rp_resident_group *slot)
         return;
     clear_scratch(slot);
     rp_group_clock_end(&slot->group);
+    rp_group_check_end(&slot->group);
     slot->group.env = NULL;
     slot->group.dispatch = NULL;
     lock_kept();
@@ -607,4 +608,6 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
         rp_exec_poison_group(d->settings.poison, slot);
     if (d->observed)
         d->host->observer->on_group(d, g);
+    if (d->checked)
+        rp_exec_checker()->on_group(d, g);
 }

@@ -606,6 +606,8 @@ static void next_wave(struct rp_group *g)
 static enum group_state end_wave(struct rp_exec_worker *h, struct rp_group *g, struct rp_wave *w)
 {
     w->ended = true;
+    if (g->check)
+        rp_exec_checker()->on_barrier(w, true);
     g->waves_ended++;
     g->idle_turns = 0;
     h->done.cycles += w->cycles;
@@ -651,6 +653,8 @@ static enum group_state after_turn(struct rp_exec_worker *h, struct rp_group *g,
         return GROUP_MORE;
     case RP_STEP_BARRIER:
         w->at_barrier = true;
+        if (g->check)
+            rp_exec_checker()->on_barrier(w, false);
         g->waves_at_barrier++;
         g->idle_turns = 0;
         release_barrier(g);
@@ -776,6 +780,7 @@ static void end_group(struct rp_exec_worker *h, struct rp_workgroup_slot *lane)
 {
     h->done.groups++;
     rp_group_clock_end(&lane->slot->group);
+    rp_group_check_end(&lane->slot->group);
     rp_resident_group_give(h->spare);
     h->spare = lane->slot;
     lane->slot = NULL;

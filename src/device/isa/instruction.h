@@ -40,6 +40,7 @@ struct rp_insn {
     const struct rp_jit_entry *native; /**< machine code from here on (jit_translate.h), or NULL */
     rp_lane_fn *lane;                  /**< VALU lane kernel, or NULL */
     rp_insn_fn *gated;    /**< the handler when fn is a gate in front of it (executor.h) */
+    rp_insn_fn *watched;  /**< what a check has put itself in front of (executor.h), or NULL */
     uint16_t op;          /**< row in the opcode table (enum rp_op); 0 = undecodable */
     uint8_t fmt;          /**< enum rp_fmt */
     uint8_t size_bytes;   /**< 4, 8, 12 or 16 */

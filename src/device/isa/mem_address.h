@@ -95,6 +95,12 @@ RP_INLINE bool rp_buffer_inside(const struct rp_buffer *b, unsigned lane, uint32
     return (uint64_t)rp_buffer_offset(b, lane) + b->scalar_offset + extra + bytes <= b->num_records;
 }
 
+/**
+ * Returns which opening of the barrier of a resource a wave waits for that is at ds_gws_barrier:
+ * how many came before.
+ */
+uint32_t rp_gws_phase(const struct rp_wave *w, const struct rp_insn *in, unsigned *ret_resource);
+
 /* This part is for scalar memory instructions. */
 
 /** A scalar buffer instruction reaches this; only base, stride and size of the V# count. */

@@ -6,6 +6,7 @@
 
 #include "device/isa/instruction.h"
 #include "device/isa/mem_access.h"
+#include "device/isa/mem_address.h"
 #include "device/isa/mem_atomic.h"
 #include "device/isa/wave_state.h"
 
@@ -340,6 +341,15 @@ int rp_ds_condxchg32(struct rp_wave *w, const struct rp_insn *in)
 static unsigned resource_of(const struct rp_wave *w, const struct rp_insn *in)
 {
     return ((w->sgpr[RP_SGPR_M0] >> 16) + (uint32_t)in->offset) % RP_GWS_RESOURCES;
+}
+
+uint32_t rp_gws_phase(const struct rp_wave *w, const struct rp_insn *in, unsigned *ret_resource)
+{
+    const struct rp_gws *gws = rp_wave_host(w)->gws;
+    *ret_resource = resource_of(w, in);
+    return w->at_gws_barrier || !gws
+               ? w->gws_phase
+               : __atomic_load_n(&gws->resource[*ret_resource].phase, __ATOMIC_SEQ_CST);
 }
 
 /* The value is that of the first active lane. */

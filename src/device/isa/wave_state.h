@@ -16,6 +16,7 @@
 #include "device/isa/lane.h"
 
 struct rp_atomic_log;
+struct rp_check_group;
 struct rp_dispatch;
 struct rp_exec_host;
 struct rp_group;
@@ -125,6 +126,7 @@ struct rp_group {
     struct rp_group_clock
         *clock; /**< of the clocks that its recorded waves read (live_clock.c), or NULL */
     struct rp_wave *waves;
+    struct rp_check_group *check; /**< what a check keeps of it (executor.h), or NULL */
 };
 
 struct rp_wave {

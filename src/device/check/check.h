@@ -1,0 +1,258 @@
+/**
+ * @file check.h
+ * @brief This header declares the checks of `run --check`: what waves do to memory is watched, and
+ * what no order of the program guards becomes a finding.
+ *
+ * Everything is told by instructions, because they are what the device executes. The rules are
+ * those of LLVM's memory model for gfx90a and gfx942 ("User Guide for AMDGPU Backend", Memory
+ * Model): which waits, write-backs and invalidations order accesses of which scope.
+ *
+ * A dispatch is executed by one thread while it is checked, so that findings are the same every
+ * time.
+ */
+#ifndef RP_DEVICE_CHECK_CHECK_H
+#define RP_DEVICE_CHECK_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/isa/instruction.h"
+#include "device/isa/wave_state.h"
+
+struct rp_dispatch;
+
+/** These are the bits of what is checked. */
+enum {
+    RP_CHECK_RACES = 1u << 0,
+    RP_CHECK_UNINIT = 1u << 1,
+    RP_CHECK_BOUNDS = 1u << 2,
+};
+
+/** Returns the bits of a list of words with commas, or 0 for any other text. */
+unsigned rp_check_parse(const char *text);
+
+/**
+ * Watches all dispatches from now on, before any code has been decoded.
+ * @param folder  where findings are written; each process writes files of its own
+ */
+void rp_check_begin(unsigned what, const char *folder);
+
+/** Returns what is checked. */
+unsigned rp_check_what(void);
+
+/* ---- the order of accesses (access_order of the program, not of the host) ---- */
+
+/* Each wave numbers its memory instructions from 1 on. What a wave knows of another one is the
+ * number up to which that one's accesses have happened before; there are several such numbers,
+ * because accesses of LDS and memory are completed, and become visible, by different instructions.
+ */
+
+enum { RP_CHECK_WAVES = 16 }; /**< of a workgroup */
+
+/** What is known of the waves of one workgroup. */
+struct rp_known {
+    uint32_t issued[RP_CHECK_WAVES];   /**< in order for the waves of one compute unit */
+    uint32_t lds[RP_CHECK_WAVES];      /**< LDS accesses that are complete */
+    uint32_t done[RP_CHECK_WAVES];     /**< memory accesses that are complete */
+    uint32_t released[RP_CHECK_WAVES]; /**< writes that other compute units can see */
+};
+
+struct rp_known_groups;
+
+struct rp_order_wave {
+    uint32_t number;  /**< of the latest memory instruction */
+    uint32_t version; /**< changes whenever the rest does */
+    struct rp_known known;
+    struct rp_known_groups
+        *met; /**< of other workgroups: what an access past the near cache sees */
+    struct rp_known_groups *fresh; /**< and what any access sees: after an invalidation */
+    const void *met_from;          /**< the place whose publications met is a copy of, or NULL */
+    uint32_t written_back[RP_CHECK_WAVES]; /**< by a write-back that is not complete */
+    uint32_t write_back;                   /**< its number, or 0 */
+    uint32_t phase;                        /**< barriers that it has come to */
+    bool at_barrier;
+    uint8_t memory_first, memory_count; /**< accesses that are not complete, in order */
+    uint8_t lds_first, lds_count;
+    bool scalar;         /**< some of those that lgkmcnt counts complete in any order */
+    uint32_t memory[64]; /**< their numbers: a ring */
+    uint32_t lds[16];
+};
+
+/** What the waves of a workgroup told at their latest two barriers. */
+struct rp_order_barrier {
+    struct rp_known known;
+    struct rp_known_groups *met, *fresh;
+};
+
+struct rp_order_group {
+    uint32_t index;  /**< of the workgroup in its dispatch */
+    uint32_t levels; /**< of trees of all workgroups */
+    uint32_t wave_count;
+    uint32_t phase;
+    struct rp_order_barrier barrier[2]; /**< by the lowest bit of the phase */
+    struct rp_order_wave wave[RP_CHECK_WAVES];
+};
+
+void rp_order_group_begin(struct rp_order_group *g, uint32_t index, uint64_t group_count,
+                          uint32_t wave_count);
+void rp_order_group_end(struct rp_order_group *g);
+
+/** Takes over what other waves told at the barrier; to be called before anything else of a wave. */
+void rp_order_catch_up(struct rp_order_group *g, struct rp_order_wave *w);
+
+/** The wave has come to a barrier, or has ended. */
+void rp_order_barrier_reached(struct rp_order_group *g, struct rp_order_wave *w, bool ended);
+
+/** The wave issues a memory instruction. Returns its number. */
+uint32_t rp_order_issue(struct rp_order_group *g, struct rp_order_wave *w,
+                        const struct rp_insn *in);
+/** s_waitcnt with these counts. */
+void rp_order_wait(struct rp_order_group *g, struct rp_order_wave *w, unsigned memory,
+                   unsigned lds);
+/** buffer_wbl2 and buffer_inv at the scope of the agent, or a wider one. */
+void rp_order_write_back(struct rp_order_group *g, struct rp_order_wave *w);
+void rp_order_invalidate(struct rp_order_wave *w);
+
+/** A place that waves synchronise at: an address that is accessed by atomics. */
+struct rp_sync {
+    uint64_t address; /**< in dwords */
+    struct rp_known_groups *told;
+    bool atomic; /**< surely: not only by stores that may be plain */
+    uint32_t last_group, last_wave, last_version; /**< who told last */
+};
+
+/** The wave's access publishes what it knows, or takes over what others have published. */
+void rp_order_publish(struct rp_order_group *g, struct rp_order_wave *w, struct rp_sync *sync);
+void rp_order_acquire(struct rp_order_group *g, struct rp_order_wave *w, struct rp_sync *sync);
+/** The same for LDS, whose places are known to one workgroup. */
+void rp_order_publish_lds(const struct rp_order_group *g, const struct rp_order_wave *w,
+                          struct rp_known *place);
+void rp_order_acquire_lds(struct rp_order_wave *w, const struct rp_known *place);
+/** Everything of a wave of its workgroup up to a number has happened before. */
+void rp_order_acquire_from(struct rp_order_wave *w, unsigned wave, uint32_t number);
+
+/** Returns what is known of another workgroup, or NULL. */
+const struct rp_known *rp_known_find(const struct rp_known_groups *groups, uint32_t index);
+
+void rp_known_drop(struct rp_known_groups *groups);
+
+/* ---- what has been accessed ---- */
+
+/** The kind of an access. */
+enum {
+    RP_PAST_WRITE = 1u << 0,
+    RP_PAST_ATOMIC = 1u << 1, /**< an atomic of the agent's scope, or of a wider one */
+    RP_PAST_LOCAL = 1u << 2,  /**< an atomic of the workgroup's scope */
+    RP_PAST_BOTH = 1u << 3,   /**< it reads and writes */
+    RP_PAST_BY_DMA = 1u << 4, /**< LDS written by a load from memory */
+    RP_PAST_MAYBE = 1u << 5,  /**< instructions do not tell whether it is atomic (gfx90a) */
+};
+
+/** One access of a dword; wave 0 means none. */
+struct rp_past {
+    uint32_t wave;   /**< index of the workgroup * RP_CHECK_WAVES + number of the wave + 1 */
+    uint32_t number; /**< of the instruction */
+    uint32_t site : 20, lane : 6, mask : 4, same : 1;
+    uint8_t kind;
+};
+
+/**
+ * What is known of a dword: its latest plain write, the latest write by an atomic, and two reads
+ * since that are by different waves. An atomic does not take the place of a plain write, which
+ * other atomics may not be ordered with.
+ */
+struct rp_shadow {
+    struct rp_past write, update, read[2];
+};
+
+enum { RP_SHADOW_PAGE = 4096, RP_SHADOW_CELLS = RP_SHADOW_PAGE / 4 };
+
+/** What a workgroup keeps while it is executed. */
+struct rp_check_group {
+    struct rp_order_group order; /**< first member */
+    struct rp_check_dispatch *dispatch;
+    struct rp_group *group;
+    uint32_t cells;
+    struct rp_shadow *lds;
+    struct rp_known **lds_sync; /**< by dword; NULL: none yet */
+    struct rp_check_group *next;
+};
+
+/** One memory instruction of a wave. */
+struct rp_watch {
+    struct rp_check_group *group;
+    struct rp_order_wave *order;
+    struct rp_wave *wave;
+    const struct rp_insn *in;
+    uint64_t pc;
+    uint32_t site, number;
+    uint8_t kind;
+    bool lds;
+    uint8_t bytes;
+    uint64_t lanes;
+    uint64_t va[RP_LANES]; /**< offsets in the LDS, or addresses */
+    const uint32_t *value; /**< first row of what is stored, or NULL */
+    uint8_t value_shift;   /**< bits */
+};
+
+struct rp_check_dispatch;
+struct rp_check_dispatch *rp_check_dispatch_new(struct rp_dispatch *d);
+void rp_check_dispatch_free(struct rp_check_dispatch *c);
+
+struct rp_check_group *rp_check_group_new(struct rp_check_dispatch *c, struct rp_group *g);
+void rp_check_group_free(struct rp_check_group *g);
+
+/** The place that all waves synchronise at that come to a barrier of the whole dispatch. */
+struct rp_sync *rp_check_grid_barrier(struct rp_check_dispatch *c, unsigned resource,
+                                      uint32_t phase);
+
+/** Compares an access with those before it, and remembers it. */
+void rp_shadow_access(struct rp_watch *a);
+
+/* ---- findings ---- */
+
+enum rp_finding_kind {
+    RP_FINDING_RACE,       /**< of two waves */
+    RP_FINDING_LANES,      /**< lanes of one store write different values */
+    RP_FINDING_LOST,       /**< a load and a store in place of an atomic */
+    RP_FINDING_SAME_VALUE, /**< a note: the values are the same */
+    RP_FINDING_KINDS,
+};
+
+/** One of the two accesses of a finding. */
+struct rp_finding_side {
+    uint32_t site;
+    uint32_t group, wave, lane; /**< wave in the workgroup */
+    uint8_t kind;
+};
+
+struct rp_finding {
+    const struct rp_dispatch *dispatch;
+    uint64_t dispatch_number; /**< of the process */
+    enum rp_finding_kind kind;
+    bool lds;
+    struct rp_finding_side first, second;
+    uint64_t address; /**< or offset in the LDS */
+    uint32_t bytes;
+    const char *why; /**< what is missing between them */
+};
+
+/** Returns a number for the instruction at @p pc; 0: there are too many. */
+uint32_t rp_check_site(uint64_t pc, const struct rp_insn *in, const struct rp_wave *w);
+
+/** What code around a load says of it. */
+bool rp_site_polls(uint32_t site, struct rp_wave *w);
+/** An atomic of the same address follows, which does not go by the value read (compare and swap).
+ */
+bool rp_site_begins_atomic(uint32_t site, struct rp_wave *w);
+
+/** Notes a finding of a dispatch, or counts it again. */
+void rp_finding_add(const struct rp_finding *f);
+
+/** Begins the file of this process. */
+void rp_findings_begin(const char *folder);
+/** Writes it if there are new ones. */
+void rp_findings_flush(void);
+
+#endif

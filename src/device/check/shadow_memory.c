@@ -1,0 +1,564 @@
+/*
+ * What has been accessed, dword by dword: accesses of different waves to the same bytes, one of
+ * which writes, must be ordered (access_history.c) or be atomics.
+ *
+ * A dword keeps its latest write and two reads since. Reads that have happened before a later one
+ * need not be kept; of those that are left, two by different waves, and if there are any, of
+ * different workgroups, are enough to find one that a write is not ordered with.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/check/check.h"
+#include "device/exec/executor.h"
+#include "device/isa/lane.h"
+#include "device/isa/mem_access.h"
+
+/* ---- a dispatch ---- */
+
+enum { PAGE_BUCKETS = 1 << 12, SYNC_BUCKETS = 1 << 12, LATEST_PAGES = 64 };
+
+struct page {
+    uint64_t number;
+    struct page *next;
+    struct rp_shadow cell[RP_SHADOW_CELLS];
+};
+
+struct sync_entry {
+    struct rp_sync sync;
+    struct sync_entry *next;
+};
+
+struct rp_check_dispatch {
+    const struct rp_dispatch *dispatch;
+    uint64_t number; /**< which one of the process */
+    struct page *latest[LATEST_PAGES];
+    struct page *pages[PAGE_BUCKETS];
+    struct sync_entry *syncs[SYNC_BUCKETS];
+};
+
+/* Pages and groups are used again: this is the process's, under the lock of watch_waves.c. */
+static struct {
+    struct page *pages;
+    struct rp_check_group *groups;
+    uint64_t dispatches;
+} spare;
+
+struct rp_check_dispatch *rp_check_dispatch_new(struct rp_dispatch *d)
+{
+    struct rp_check_dispatch *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->dispatch = d;
+    c->number = ++spare.dispatches;
+    return c;
+}
+
+static void free_syncs(struct rp_check_dispatch *c)
+{
+    for (unsigned b = 0; b < SYNC_BUCKETS; b++)
+        for (struct sync_entry *s = c->syncs[b], *next; s; s = next) {
+            next = s->next;
+            rp_known_drop(s->sync.told);
+            free(s);
+        }
+}
+
+void rp_check_dispatch_free(struct rp_check_dispatch *c)
+{
+    if (!c)
+        return;
+    for (unsigned b = 0; b < PAGE_BUCKETS; b++)
+        for (struct page *p = c->pages[b], *next; p; p = next) {
+            next = p->next;
+            p->next = spare.pages;
+            spare.pages = p;
+        }
+    free_syncs(c);
+    free(c);
+}
+
+static unsigned bucket_of(uint64_t number)
+{
+    return (unsigned)(number * 0x9e3779b97f4a7c15u >> 52);
+}
+
+static struct page *page_slow(struct rp_check_dispatch *c, uint64_t number)
+{
+    struct page **bucket = &c->pages[bucket_of(number)];
+    struct page *p = *bucket;
+    while (p && p->number != number)
+        p = p->next;
+    if (!p) {
+        p = spare.pages ? spare.pages : malloc(sizeof *p);
+        if (!p)
+            return NULL;
+        if (p == spare.pages)
+            spare.pages = p->next;
+        memset(p, 0, sizeof *p);
+        p->number = number;
+        p->next = *bucket;
+        *bucket = p;
+    }
+    return c->latest[number % LATEST_PAGES] = p;
+}
+
+/* Returns NULL where memory has ended: then the access is not compared. */
+static inline struct page *page_of(struct rp_check_dispatch *c, uint64_t number)
+{
+    struct page *p = c->latest[number % LATEST_PAGES];
+    return p && p->number == number ? p : page_slow(c, number);
+}
+
+static struct rp_sync *sync_find(struct rp_check_dispatch *c, uint64_t dword, bool make)
+{
+    struct sync_entry **bucket = &c->syncs[bucket_of(dword)], *s = *bucket;
+    while (s && s->sync.address != dword)
+        s = s->next;
+    if (!s && make && (s = calloc(1, sizeof *s))) {
+        s->sync.address = dword;
+        s->next = *bucket;
+        *bucket = s;
+    }
+    return s ? &s->sync : NULL;
+}
+
+struct rp_sync *rp_check_grid_barrier(struct rp_check_dispatch *c, unsigned resource,
+                                      uint32_t phase)
+{
+    /* No dword has such a number. */
+    return sync_find(c, 1ull << 63 | (uint64_t)phase << 8 | resource, true);
+}
+
+/* ---- a workgroup ---- */
+
+static struct rp_check_group *group_new(uint32_t cells)
+{
+    struct rp_check_group **link = &spare.groups;
+    while (*link && (*link)->cells < cells)
+        link = &(*link)->next;
+    struct rp_check_group *g = *link;
+    if (g) {
+        *link = g->next;
+        return g;
+    }
+    g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    g->cells = cells;
+    g->lds = malloc((cells ? cells : 1) * sizeof *g->lds);
+    g->lds_sync = calloc(cells ? cells : 1, sizeof *g->lds_sync);
+    if (g->lds && g->lds_sync)
+        return g;
+    free(g->lds);
+    free(g->lds_sync);
+    free(g);
+    return NULL;
+}
+
+struct rp_check_group *rp_check_group_new(struct rp_check_dispatch *c, struct rp_group *group)
+{
+    const uint32_t cells = (group->lds_bytes + 3) / 4;
+    struct rp_check_group *g = group_new(cells);
+    if (!g)
+        return NULL;
+    memset(g->lds, 0, cells * sizeof *g->lds);
+    rp_order_group_begin(&g->order, (uint32_t)group->linear_id, c->dispatch->kernel.group_count,
+                         group->wave_count);
+    g->dispatch = c;
+    g->group = group;
+    return g;
+}
+
+void rp_check_group_free(struct rp_check_group *g)
+{
+    if (!g)
+        return;
+    rp_order_group_end(&g->order);
+    for (uint32_t i = 0; i < g->cells; i++)
+        if (g->lds_sync[i]) {
+            free(g->lds_sync[i]);
+            g->lds_sync[i] = NULL;
+        }
+    g->next = spare.groups;
+    spare.groups = g;
+}
+
+/* ---- order ---- */
+
+static inline unsigned wave_of(uint32_t wave)
+{
+    return (wave - 1) % RP_CHECK_WAVES;
+}
+
+static inline uint32_t group_of(uint32_t wave)
+{
+    return (wave - 1) / RP_CHECK_WAVES;
+}
+
+static bool happened_elsewhere(const struct rp_watch *a, const struct rp_past *t)
+{
+    const bool reads = !(a->kind & RP_PAST_WRITE);
+    const bool past_cache = a->kind & RP_PAST_ATOMIC;
+    const struct rp_known *k =
+        rp_known_find(reads && !past_cache ? a->order->fresh : a->order->met, group_of(t->wave));
+    if (!k)
+        return false;
+    const unsigned wave = wave_of(t->wave);
+    const bool visible = !(t->kind & RP_PAST_WRITE) || t->kind & RP_PAST_ATOMIC;
+    return k->released[wave] >= t->number || (visible && k->done[wave] >= t->number);
+}
+
+/* Tests whether the access before has happened before this one. Those of one wave are in order. */
+static inline bool happened(const struct rp_watch *a, const struct rp_past *t, uint32_t me)
+{
+    if (t->wave == me)
+        return true;
+    const struct rp_known *k = &a->order->known;
+    if (a->lds)
+        return (t->kind & RP_PAST_BY_DMA ? k->done : k->lds)[wave_of(t->wave)] >= t->number;
+    if ((t->wave - 1) / RP_CHECK_WAVES == (me - 1) / RP_CHECK_WAVES)
+        return k->issued[wave_of(t->wave)] >= t->number;
+    return happened_elsewhere(a, t);
+}
+
+/* ---- conflicts ---- */
+
+static bool is_atomic(const struct rp_watch *a, const struct rp_past *t, uint8_t kind)
+{
+    if (kind & (RP_PAST_ATOMIC | RP_PAST_BOTH))
+        return true;
+    const bool near = group_of(t->wave) == a->group->order.index;
+    return kind & RP_PAST_LOCAL && near;
+}
+
+/* A plain access may be one half of an atomic one, where instructions do not tell: a load that
+ * waits for what another wave writes, or begins a loop of compare and swap; on gfx90a, a store to
+ * what others access by atomics.
+ */
+static bool counts_as_atomic(struct rp_watch *a, const struct rp_past *t, uint8_t kind,
+                             uint32_t site, uint64_t address)
+{
+    if (is_atomic(a, t, kind))
+        return true;
+    if (kind & RP_PAST_WRITE) {
+        const struct rp_sync *sync =
+            kind & RP_PAST_MAYBE ? sync_find(a->group->dispatch, address / 4, false) : NULL;
+        return sync && sync->atomic;
+    }
+    return rp_site_polls(site, a->wave) || rp_site_begins_atomic(site, a->wave);
+}
+
+static struct rp_finding_side side_of(const struct rp_past *t)
+{
+    return (struct rp_finding_side){.site = t->site,
+                                    .group = group_of(t->wave),
+                                    .wave = wave_of(t->wave),
+                                    .lane = t->lane,
+                                    .kind = t->kind};
+}
+
+static const char *what_lacks(const struct rp_watch *a, const struct rp_past *t)
+{
+    const struct rp_known *k = &a->order->known;
+    const unsigned wave = wave_of(t->wave);
+    const bool near = group_of(t->wave) == a->group->order.index;
+    if (near && a->lds && k->issued[wave] >= t->number)
+        return t->kind & RP_PAST_BY_DMA
+                   ? "the load to LDS was not waited for (s_waitcnt vmcnt) before the barrier"
+                   : "it was not waited for (s_waitcnt lgkmcnt) before the barrier";
+    if (near)
+        return "no barrier between them";
+    const struct rp_known *met = rp_known_find(a->order->met, group_of(t->wave));
+    if (!met)
+        return "workgroups are not ordered";
+    if (met->done[wave] < t->number)
+        return "it was not complete (no fence) when its workgroup released it";
+    if (met->released[wave] < t->number && t->kind & RP_PAST_WRITE && !(t->kind & RP_PAST_ATOMIC))
+        return "its fence was not of the agent's scope (no buffer_wbl2 sc1)";
+    return "the second one is not behind an acquire (no buffer_inv sc1)";
+}
+
+static void report(struct rp_watch *a, const struct rp_past *t, enum rp_finding_kind kind,
+                   unsigned lane, uint64_t address, const char *why)
+{
+    const struct rp_finding f = {
+        .dispatch = a->group->dispatch->dispatch,
+        .dispatch_number = a->group->dispatch->number,
+        .kind = kind,
+        .lds = a->lds,
+        .first = side_of(t),
+        .second = {.site = a->site,
+                   .group = a->group->order.index,
+                   .wave = (uint32_t)(a->order - a->group->order.wave),
+                   .lane = lane,
+                   .kind = a->kind},
+        .address = address,
+        .bytes = a->bytes,
+        .why = why,
+    };
+    rp_finding_add(&f);
+}
+
+/* Returns what the lane is about to store into the dword at @p address: as many bits as @p mask. */
+static uint32_t stored(const struct rp_watch *a, unsigned lane, uint64_t address)
+{
+    const uint64_t va = a->va[lane], base = va & ~3ull;
+    const uint32_t word = (uint32_t)((address - base) / 4), shift = 8 * (uint32_t)(va & 3);
+    const unsigned words = (a->bytes + 3u) / 4;
+    uint64_t low = word < words ? a->value[word * RP_LANES + lane] >> a->value_shift : 0;
+    if (!shift)
+        return (uint32_t)low;
+    const uint64_t before = word ? a->value[(word - 1) * RP_LANES + lane] : 0;
+    return (uint32_t)(low << shift | before >> (32 - shift));
+}
+
+static uint32_t bytes_of_mask(unsigned mask)
+{
+    return (mask & 1 ? 0xffu : 0) | (mask & 2 ? 0xff00u : 0) | (mask & 4 ? 0xff0000u : 0) |
+           (mask & 8 ? 0xff000000u : 0);
+}
+
+/* Tests whether the store leaves the dword as it is. */
+static bool is_same_value(struct rp_watch *a, unsigned lane, uint64_t address, unsigned mask)
+{
+    const uint8_t *p = a->lds ? (const uint8_t *)a->wave->group->lds + address
+                              : rp_mem_find(rp_mem_of(a->wave), address, 4, 0);
+    uint32_t now;
+    if (!a->value || !p)
+        return false;
+    memcpy(&now, p, 4);
+    return !((now ^ stored(a, lane, address)) & bytes_of_mask(mask));
+}
+
+/* Two lanes of one store write the same bytes. */
+static void lanes_collide(struct rp_watch *a, struct rp_past *t, unsigned lane, uint64_t address,
+                          unsigned mask)
+{
+    if (!a->value ||
+        !((stored(a, t->lane, address) ^ stored(a, lane, address)) & bytes_of_mask(mask & t->mask)))
+        return;
+    report(a, t, RP_FINDING_LANES, lane, address, "lanes of one instruction are not ordered");
+}
+
+/* A wave loads with an atomic and stores with another: what others store in between is lost. */
+static void atomics_conflict(struct rp_watch *a, const struct rp_shadow *c, unsigned lane,
+                             uint64_t address, uint32_t me)
+{
+    const struct rp_past *t = &c->update;
+    if (!(a->kind & RP_PAST_WRITE) || a->kind & RP_PAST_BOTH || a->lds ||
+        is_same_value(a, lane, address, 15))
+        return;
+    for (unsigned i = 0; i < 2; i++)
+        if (c->read[i].wave == me && c->read[i].lane == lane &&
+            !rp_site_polls(c->read[i].site, a->wave))
+            report(a, t, RP_FINDING_LOST, lane, address, "a load and a store are no atomic update");
+}
+
+/* The access conflicts with @p t, which has not happened before. */
+static void conflict(struct rp_watch *a, struct rp_shadow *c, struct rp_past *t, unsigned lane,
+                     uint64_t address, uint32_t me)
+{
+    const bool writes = a->kind & RP_PAST_WRITE;
+    if (is_atomic(a, t, a->kind) && is_atomic(a, t, t->kind)) {
+        if (t == &c->update)
+            atomics_conflict(a, c, lane, address, me);
+        return;
+    }
+    if (counts_as_atomic(a, t, a->kind, a->site, address) &&
+        counts_as_atomic(a, t, t->kind, t->site, address))
+        return;
+    const bool plain_writes =
+        writes && t->kind & RP_PAST_WRITE && !(a->kind & RP_PAST_BOTH) && !(t->kind & RP_PAST_BOTH);
+    if (!writes && rp_site_polls(a->site, a->wave)) {
+        if (group_of(t->wave) == a->group->order.index)
+            rp_order_acquire_from(a->order, wave_of(t->wave), t->number);
+        return;
+    }
+    if (writes && !(t->kind & RP_PAST_WRITE) && rp_site_polls(t->site, a->wave))
+        return;
+    if (plain_writes && is_same_value(a, lane, address, 15)) {
+        t->same = 1;
+        report(a, t, RP_FINDING_SAME_VALUE, lane, address, what_lacks(a, t));
+        return;
+    }
+    report(a, t, t->same ? RP_FINDING_SAME_VALUE : RP_FINDING_RACE, lane, address,
+           what_lacks(a, t));
+}
+
+/* ---- one dword ---- */
+
+static inline void keep_read(const struct rp_watch *a, struct rp_shadow *c,
+                             const struct rp_past *now)
+{
+    struct rp_past *r = c->read;
+    if (!r[0].wave || r[0].wave == now->wave || happened(a, &r[0], now->wave))
+        r[0] = *now;
+    else if (!r[1].wave || r[1].wave == now->wave || happened(a, &r[1], now->wave) ||
+             (group_of(r[0].wave) == group_of(r[1].wave) &&
+              group_of(r[0].wave) != group_of(now->wave)))
+        r[1] = *now;
+}
+
+static inline void meet(struct rp_watch *a, struct rp_shadow *c, struct rp_past *t,
+                        const struct rp_past *now, uint64_t address)
+{
+    if (t->wave && t->mask & now->mask && !happened(a, t, now->wave))
+        conflict(a, c, t, now->lane, address, now->wave);
+}
+
+static inline void read_dword(struct rp_watch *a, struct rp_shadow *c, const struct rp_past *now,
+                              uint64_t address)
+{
+    meet(a, c, &c->write, now, address);
+    if (c->update.wave)
+        meet(a, c, &c->update, now, address);
+    keep_read(a, c, now);
+}
+
+static bool is_plain(const struct rp_past *now)
+{
+    return !(now->kind & (RP_PAST_ATOMIC | RP_PAST_BOTH));
+}
+
+static inline void write_dword(struct rp_watch *a, struct rp_shadow *c, const struct rp_past *now,
+                               uint64_t address)
+{
+    struct rp_past *t = &c->write;
+    if (t->number == now->number && t->wave == now->wave && t->mask & now->mask && is_plain(now))
+        lanes_collide(a, t, now->lane, address, now->mask);
+    meet(a, c, t, now, address);
+    if (t->same && t->wave != now->wave)
+        return;
+    if (c->update.wave)
+        meet(a, c, &c->update, now, address);
+    for (unsigned i = 0; i < 2; i++) {
+        if (c->read[i].wave)
+            meet(a, c, &c->read[i], now, address);
+        c->read[i].wave = 0;
+    }
+    if (is_plain(now)) {
+        *t = *now;
+        c->update.wave = 0;
+    } else {
+        c->update = *now;
+    }
+}
+
+/* ---- synchronisation ---- */
+
+/* A flag is stored by few lanes. */
+enum { FLAG_LANES = 4 };
+
+static bool synchronises(const struct rp_watch *a)
+{
+    return a->kind & (RP_PAST_ATOMIC | RP_PAST_LOCAL | RP_PAST_BOTH) ||
+           (a->kind & RP_PAST_MAYBE && rp_lane_count(a->lanes) <= FLAG_LANES);
+}
+
+static bool takes_over(const struct rp_watch *a)
+{
+    return !(a->kind & RP_PAST_WRITE) ||
+           (a->kind & RP_PAST_BOTH && a->in->dst.kind != RP_OPND_NONE);
+}
+
+static void sync_memory(struct rp_watch *a, uint64_t address)
+{
+    struct rp_sync *sync = sync_find(a->group->dispatch, address / 4, true);
+    if (!sync)
+        return;
+    sync->atomic |= !(a->kind & RP_PAST_MAYBE);
+    if (takes_over(a))
+        rp_order_acquire(&a->group->order, a->order, sync);
+    if (a->kind & RP_PAST_WRITE)
+        rp_order_publish(&a->group->order, a->order, sync);
+}
+
+static void sync_lds(struct rp_watch *a, uint32_t cell)
+{
+    struct rp_known **place = &a->group->lds_sync[cell];
+    if (!*place && !(*place = calloc(1, sizeof **place)))
+        return;
+    if (a->in->dst.kind != RP_OPND_NONE)
+        rp_order_acquire_lds(a->order, *place);
+    rp_order_publish_lds(&a->group->order, a->order, *place);
+}
+
+/* ---- one access ---- */
+
+static inline unsigned mask_of(uint64_t va, unsigned bytes, uint64_t dword)
+{
+    const uint64_t begin = va > dword ? va - dword : 0;
+    const uint64_t end = va + bytes - dword < 4 ? va + bytes - dword : 4;
+    return (15u << begin) & (15u >> (4 - end));
+}
+
+static inline void one_dword(struct rp_watch *a, struct rp_shadow *c, struct rp_past *now,
+                             uint64_t address)
+{
+    if (a->kind & RP_PAST_WRITE)
+        write_dword(a, c, now, address);
+    else
+        read_dword(a, c, now, address);
+}
+
+static struct rp_past past_of(const struct rp_watch *a)
+{
+    return (struct rp_past){
+        .wave = a->group->order.index * RP_CHECK_WAVES +
+                (uint32_t)(a->order - a->group->order.wave) + 1,
+        .number = a->number,
+        .site = a->site & 0xfffff,
+        .kind = a->kind,
+    };
+}
+
+static void access_lds(struct rp_watch *a)
+{
+    struct rp_past now = past_of(a);
+    const uint32_t size = a->wave->group->lds_bytes;
+    const bool atomic = a->kind & RP_PAST_BOTH;
+    RP_FOR_LANES(lane, a->lanes)
+    {
+        const uint64_t va = a->va[lane];
+        if (va + a->bytes > size)
+            continue;
+        now.lane = lane & 63;
+        for (uint64_t at = va & ~3ull; at < va + a->bytes; at += 4) {
+            now.mask = mask_of(va, a->bytes, at) & 15;
+            if (atomic)
+                sync_lds(a, (uint32_t)(at / 4));
+            one_dword(a, &a->group->lds[at / 4], &now, at);
+        }
+    }
+}
+
+static void access_memory(struct rp_watch *a)
+{
+    struct rp_past now = past_of(a);
+    struct rp_check_dispatch *c = a->group->dispatch;
+    const bool syncs = synchronises(a);
+    uint64_t before = UINT64_MAX;
+    RP_FOR_LANES(lane, a->lanes)
+    {
+        const uint64_t va = a->va[lane];
+        now.lane = lane & 63;
+        if (syncs && va / 4 != before)
+            sync_memory(a, va);
+        before = va / 4;
+        for (uint64_t at = va & ~3ull; at < va + a->bytes; at += 4) {
+            struct page *p = page_of(c, at / RP_SHADOW_PAGE);
+            now.mask = mask_of(va, a->bytes, at) & 15;
+            if (p)
+                one_dword(a, &p->cell[at % RP_SHADOW_PAGE / 4], &now, at);
+        }
+    }
+}
+
+void rp_shadow_access(struct rp_watch *a)
+{
+    if (a->lds)
+        access_lds(a);
+    else
+        access_memory(a);
+}

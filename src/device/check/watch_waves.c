@@ -1,0 +1,374 @@
+/*
+ * The checks watch every wave: a gate in front of each instruction that accesses memory, waits or
+ * maintains caches, and what the executor tells of workgroups and barriers.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/check/check.h"
+#include "device/exec/executor.h"
+#include "device/isa/lane.h"
+#include "device/isa/mem_access.h"
+#include "device/isa/mem_address.h"
+
+/* Queues may be executed by several threads, each with dispatches of its own; what the checks keep
+ * of the process is under this lock. */
+static struct {
+    pthread_mutex_t lock;
+    unsigned what;
+} checks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+unsigned rp_check_what(void)
+{
+    return checks.what;
+}
+
+unsigned rp_check_parse(const char *text)
+{
+    static const char *const words[] = {"races"};
+    unsigned what = 0;
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        unsigned bit = 0;
+        for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+            if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
+                bit = 1u << i;
+        if (!bit || (text[length] && !text[length + 1]))
+            return 0;
+        what |= bit;
+        text += length + (text[length] == ',');
+    }
+    return what;
+}
+
+/* ---- which memory the lanes reach ---- */
+
+static uint8_t kind_of(const struct rp_insn *in)
+{
+    const uint8_t access = rp_op_rows[in->op].access;
+    const bool gfx90a = rp_isa_target_get() == RP_ISA_GFX90A;
+    if (access == RP_ACCESS_ATOMIC || access == RP_ACCESS_CMPSWAP)
+        return RP_PAST_WRITE | RP_PAST_BOTH | RP_PAST_ATOMIC;
+    const uint8_t write = access == RP_ACCESS_STORE ? RP_PAST_WRITE : 0;
+    if (in->fmt == RP_FMT_DS || in->fmt == RP_FMT_SMEM)
+        return write;
+    if (gfx90a && write)
+        return write | RP_PAST_MAYBE;
+    if (gfx90a)
+        return (in->flags & (RP_IF_SC0 | RP_IF_NT)) == RP_IF_SC0 ? RP_PAST_ATOMIC : 0;
+    if (in->flags & RP_IF_SC1)
+        return write | RP_PAST_ATOMIC;
+    return write | (in->flags & RP_IF_SC0 ? RP_PAST_LOCAL : 0);
+}
+
+/* Where the rows of what is stored begin; formats change values on their way. */
+static void find_value(struct rp_watch *a, const struct rp_opnd *data)
+{
+    const char *name = rp_isa_mnemonic(a->in->op);
+    a->value = NULL;
+    if (!(a->kind & RP_PAST_WRITE) || a->kind & RP_PAST_BOTH || strstr(name, "format") ||
+        (data->kind != RP_OPND_VGPR && data->kind != RP_OPND_AGPR))
+        return;
+    a->value = rp_rows(a->wave, data)[0];
+    const size_t length = strlen(name);
+    a->value_shift = length > 3 && !strcmp(name + length - 3, "_hi") ? 16 : 0;
+}
+
+static void watch_flat(struct rp_watch *a)
+{
+    const struct rp_exec_host *host = rp_wave_host(a->wave);
+    const uint64_t exec = a->lanes;
+    uint64_t va[RP_LANES], lds = 0, memory = 0;
+    if (a->in->seg == RP_SEG_SCRATCH)
+        return;
+    find_value(a, &a->in->src[1]);
+    rp_flat_addresses(a->wave, a->in, a->va);
+    if (a->in->seg == RP_SEG_GLOBAL) {
+        rp_shadow_access(a);
+        return;
+    }
+    RP_FOR_LANES(lane, exec)
+    {
+        const enum rp_space space = rp_space_of(host, a->va[lane]);
+        lds |= (uint64_t)(space == RP_SPACE_LDS) << lane;
+        memory |= (uint64_t)(space == RP_SPACE_GLOBAL) << lane;
+    }
+    if (memory) {
+        a->lanes = memory;
+        rp_shadow_access(a);
+    }
+    if (!lds)
+        return;
+    memcpy(va, a->va, sizeof va);
+    RP_FOR_LANES(lane, lds)
+    a->va[lane] = (uint32_t)va[lane];
+    a->lanes = lds;
+    a->lds = true;
+    rp_shadow_access(a);
+}
+
+static void watch_buffer(struct rp_watch *a)
+{
+    struct rp_buffer b;
+    const struct rp_opnd *resource = &a->in->src[2];
+    const uint64_t exec = a->lanes;
+    const unsigned bytes = a->bytes < 4 ? a->bytes : 4;
+    if (resource->kind != RP_OPND_SGPR || resource->index + 4 > RP_SGPR_COUNT ||
+        rp_buffer_open(a->wave, a->in, &b) || b.private)
+        return;
+    find_value(a, &a->in->src[1]);
+    a->lanes = 0;
+    RP_FOR_LANES(lane, exec)
+    {
+        if (!rp_buffer_inside(&b, lane, 0, bytes))
+            continue;
+        a->va[lane] = rp_buffer_at(&b, lane, 0);
+        a->lanes |= 1ull << lane;
+    }
+    rp_shadow_access(a);
+}
+
+/* The lanes' values are on their way to the LDS. */
+static void watch_load_to_lds(struct rp_watch *a, uint64_t exec)
+{
+    const uint8_t *begin = a->wave->group->lds;
+    const unsigned bytes = a->bytes < 4 ? 4 : a->bytes;
+    a->lanes = 0;
+    RP_FOR_LANES(lane, exec)
+    {
+        const uint8_t *p = rp_load_lds_at(a->wave, a->in, lane, bytes);
+        if (!p)
+            continue;
+        a->va[lane] = (uint64_t)(p - begin);
+        a->lanes |= 1ull << lane;
+    }
+    a->bytes = (uint8_t)bytes;
+    a->kind = RP_PAST_WRITE | RP_PAST_BY_DMA;
+    a->value = NULL;
+    a->lds = true;
+    rp_shadow_access(a);
+}
+
+static void watch_lds(struct rp_watch *a)
+{
+    const struct rp_op_row *row = &rp_op_rows[a->in->op];
+    const unsigned unit = row->step;
+    a->lds = true;
+    if (row->access == RP_ACCESS_EXCHANGE || row->src[0] == RP_T_NONE || a->in->flags & RP_IF_GDS)
+        return;
+    const uint32_t *address = rp_rows(a->wave, &a->in->src[0])[0];
+    for (unsigned which = 0; which < (unit ? 2 : 1); which++) {
+        const uint32_t offset = unit ? ((uint32_t)a->in->offset >> 8 * which & 0xff) * unit
+                                     : (uint32_t)a->in->offset & 0xffff;
+        for (unsigned lane = 0; lane < RP_LANES; lane++)
+            a->va[lane] = (uint32_t)(address[lane] + offset);
+        find_value(a, &a->in->src[which ? 3 : 1]);
+        rp_shadow_access(a);
+    }
+}
+
+static bool is_argument(const struct rp_wave *w, uint64_t va)
+{
+    const struct rp_dispatch *d = w->group->dispatch;
+    return va - d->launch.kernarg_va < d->kernel.kernarg_bytes || va - d->launch.packet_va < 64;
+}
+
+static void watch_scalar(struct rp_watch *a)
+{
+    const struct rp_op_row *row = &rp_op_rows[a->in->op];
+    const bool buffer = row->src[2] == RP_T_B128;
+    if (!strncmp(row->mnemonic, "s_scratch", 9) || (buffer && !rp_sgprs_fit(&a->in->src[2])))
+        return;
+    a->va[0] = buffer ? rp_smem_buffer(a->wave, a->in).va : rp_smem_address(a->wave, a->in);
+    if (is_argument(a->wave, a->va[0]))
+        return;
+    a->lanes = 1;
+    a->value = NULL;
+    rp_shadow_access(a);
+}
+
+static void watch_access(struct rp_watch *a)
+{
+    const uint64_t exec = a->lanes;
+    if (a->in->fmt == RP_FMT_SMEM)
+        watch_scalar(a);
+    else if (a->in->fmt == RP_FMT_DS)
+        watch_lds(a);
+    else if (a->in->fmt == RP_FMT_FLAT)
+        watch_flat(a);
+    else
+        watch_buffer(a);
+    if (a->in->flags & RP_IF_LDS)
+        watch_load_to_lds(a, exec);
+}
+
+/* ---- gates ---- */
+
+static struct rp_check_group *group_of(const struct rp_wave *w)
+{
+    return w->group->check;
+}
+
+static void note_access(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_check_group *g = group_of(w);
+    struct rp_watch a;
+    a.group = g;
+    a.order = &g->order.wave[w->id_in_group];
+    a.wave = w;
+    a.in = in;
+    a.lds = false;
+    a.pc = w->pc - in->size_bytes;
+    a.kind = kind_of(in);
+    a.bytes = rp_op_rows[in->op].bytes;
+    a.lanes = RP_EXEC(w);
+    a.value_shift = 0;
+    pthread_mutex_lock(&checks.lock);
+    rp_order_catch_up(&g->order, a.order);
+    a.number = rp_order_issue(&g->order, a.order, in);
+    a.site = rp_check_site(a.pc, in, w);
+    if (a.lanes && a.site)
+        watch_access(&a);
+    pthread_mutex_unlock(&checks.lock);
+}
+
+static int access_gate(struct rp_wave *w, const struct rp_insn *in)
+{
+    if (w->group->check)
+        note_access(w, in);
+    return in->watched(w, in);
+}
+
+static int wait_gate(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_check_group *g = group_of(w);
+    if (g) {
+        const uint32_t counts = (uint32_t)in->offset;
+        struct rp_order_wave *order = &g->order.wave[w->id_in_group];
+        rp_order_catch_up(&g->order, order);
+        rp_order_wait(&g->order, order, (counts & 15) | (counts >> 14 & 3) << 4, counts >> 8 & 15);
+    }
+    return in->watched(w, in);
+}
+
+static int cache_gate(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_check_group *g = group_of(w);
+    if (g) {
+        struct rp_order_wave *order = &g->order.wave[w->id_in_group];
+        pthread_mutex_lock(&checks.lock);
+        rp_order_catch_up(&g->order, order);
+        if (in->op == RP_OP_buffer_wbl2) {
+            rp_order_issue(&g->order, order, in);
+            if (in->flags & RP_IF_SC1 || rp_isa_target_get() == RP_ISA_GFX90A)
+                rp_order_write_back(&g->order, order);
+        } else if (in->flags & RP_IF_SC1 || rp_isa_target_get() == RP_ISA_GFX90A) {
+            rp_order_invalidate(order);
+        }
+        pthread_mutex_unlock(&checks.lock);
+    }
+    return in->watched(w, in);
+}
+
+static int grid_barrier_gate(struct rp_wave *w, const struct rp_insn *in)
+{
+    struct rp_check_group *g = group_of(w);
+    if (!g)
+        return in->watched(w, in);
+    struct rp_order_wave *order = &g->order.wave[w->id_in_group];
+    unsigned resource;
+    const bool arrives = !w->at_gws_barrier;
+    const uint32_t phase = rp_gws_phase(w, in, &resource);
+    pthread_mutex_lock(&checks.lock);
+    rp_order_catch_up(&g->order, order);
+    struct rp_sync *sync = rp_check_grid_barrier(g->dispatch, resource, phase);
+    if (arrives && sync)
+        rp_order_publish(&g->order, order, sync);
+    pthread_mutex_unlock(&checks.lock);
+    const int step = in->watched(w, in);
+    pthread_mutex_lock(&checks.lock);
+    if (sync && step != RP_STEP_YIELD)
+        rp_order_acquire(&g->order, order, sync);
+    pthread_mutex_unlock(&checks.lock);
+    return step;
+}
+
+static bool is_cache_control(const struct rp_insn *in)
+{
+    const char *name = rp_isa_mnemonic(in->op);
+    return in->op == RP_OP_buffer_wbl2 || in->op == RP_OP_buffer_inv ||
+           !strncmp(name, "buffer_wbinv", 12);
+}
+
+static rp_insn_fn *front_of(const struct rp_insn *in)
+{
+    if (in->op == RP_OP_s_waitcnt)
+        return wait_gate;
+    if (in->op == RP_OP_ds_gws_barrier)
+        return grid_barrier_gate;
+    if (is_cache_control(in))
+        return cache_gate;
+    const bool memory = in->fmt == RP_FMT_DS || in->fmt == RP_FMT_FLAT || in->fmt == RP_FMT_MUBUF ||
+                        in->fmt == RP_FMT_MTBUF || in->fmt == RP_FMT_SMEM;
+    return memory && rp_op_rows[in->op].access != RP_ACCESS_NONE ? access_gate : NULL;
+}
+
+/* ---- what the executor tells ---- */
+
+static void on_dispatch(struct rp_dispatch *d)
+{
+    pthread_mutex_lock(&checks.lock);
+    d->checked = rp_check_dispatch_new(d);
+    pthread_mutex_unlock(&checks.lock);
+}
+
+static void on_dispatch_end(struct rp_dispatch *d)
+{
+    pthread_mutex_lock(&checks.lock);
+    rp_check_dispatch_free(d->checked);
+    rp_findings_flush();
+    pthread_mutex_unlock(&checks.lock);
+    d->checked = NULL;
+}
+
+static void on_group(struct rp_dispatch *d, struct rp_group *g)
+{
+    g->check = NULL;
+    if (!d->checked || g->wave_count > RP_CHECK_WAVES)
+        return;
+    pthread_mutex_lock(&checks.lock);
+    g->check = rp_check_group_new(d->checked, g);
+    pthread_mutex_unlock(&checks.lock);
+}
+
+static void on_group_end(struct rp_group *g)
+{
+    pthread_mutex_lock(&checks.lock);
+    rp_check_group_free(g->check);
+    pthread_mutex_unlock(&checks.lock);
+    g->check = NULL;
+}
+
+static void on_barrier(struct rp_wave *w, bool ended)
+{
+    struct rp_check_group *g = group_of(w);
+    pthread_mutex_lock(&checks.lock);
+    rp_order_barrier_reached(&g->order, &g->order.wave[w->id_in_group], ended);
+    pthread_mutex_unlock(&checks.lock);
+}
+
+static const struct rp_checker checker = {.on_dispatch = on_dispatch,
+                                          .on_dispatch_end = on_dispatch_end,
+                                          .on_group = on_group,
+                                          .on_group_end = on_group_end,
+                                          .on_barrier = on_barrier,
+                                          .gate = front_of};
+
+void rp_check_begin(unsigned what, const char *folder)
+{
+    checks.what = what;
+    rp_findings_begin(folder);
+    rp_exec_set_threads(1);
+    rp_exec_set_checker(&checker);
+}

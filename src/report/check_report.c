@@ -1,0 +1,152 @@
+#include "report/check_report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
+#include "trace/check_file.h"
+
+static const struct {
+    const char *kind, *title;
+} titles[] = {
+    {"race", "race"},
+    {"lanes", "lanes of one store write different values to the same place"},
+    {"lost-update", "lost update: another wave may store between this load and store"},
+    {"same-value", "note: unordered stores of the same value"},
+};
+
+static const char *title_of(const struct rp_check_finding *f)
+{
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (strcmp(titles[i].kind, f->kind) == 0)
+            return titles[i].title;
+    return f->kind;
+}
+
+static void put_side(const struct rp_check_side *s, struct rp_buf *to)
+{
+    rp_buf_printf(to, "   %-6s ", s->access);
+    rp_escape(to, s->source && *s->source ? s->source : "(no source line)");
+    rp_buf_printf(to,
+                  "  %s\n          workgroup %" PRId64 ",%" PRId64 ",%" PRId64 ", wave %" PRId64
+                  ", lane %" PRId64 "\n",
+                  s->instruction, s->workgroup[0], s->workgroup[1], s->workgroup[2], s->wave,
+                  s->lane);
+}
+
+static void put_place(const struct rp_check_finding *f, struct rp_buf *to)
+{
+    if (strcmp(f->memory, "lds") == 0)
+        rp_buf_printf(to, "   LDS byte %" PRIu64, f->address);
+    else
+        rp_buf_printf(to, "   address 0x%" PRIx64, f->address);
+    rp_buf_printf(to, ": %s (%" PRIu64 " time%s, first in dispatch %" PRId64 ")\n", f->why,
+                  f->count, f->count == 1 ? "" : "s", f->dispatch);
+}
+
+static void put_finding(const struct rp_check_finding *f, size_t number, struct rp_buf *to)
+{
+    rp_buf_printf(to, "%zu. %s in %s of ", number, title_of(f),
+                  strcmp(f->memory, "lds") == 0 ? "LDS" : "memory");
+    rp_escape(to, f->kernel ? f->kernel : "a kernel without a name");
+    rp_buf_puts(to, "\n");
+    put_side(&f->first, to);
+    if (f->has_second)
+        put_side(&f->second, to);
+    put_place(f, to);
+}
+
+static void put_verdict(const struct rp_check_results *r, const char *checked, struct rp_buf *to)
+{
+    const size_t errors = r->count - r->notes;
+
+    if (!r->processes)
+        rp_buf_puts(to, "check: no kernel ran on the software device");
+    else if (errors)
+        rp_buf_printf(to, "check: %zu finding%s", errors, errors == 1 ? "" : "s");
+    else
+        rp_buf_puts(to, "check: nothing found");
+    if (r->notes)
+        rp_buf_printf(to, ", %zu note%s", r->notes, r->notes == 1 ? "" : "s");
+    rp_buf_printf(to, " (%s)\n", checked);
+}
+
+void rp_check_print(const struct rp_check_results *r, const char *checked, struct rp_buf *to)
+{
+    put_verdict(r, checked, to);
+    for (size_t i = 0; i < r->count; i++)
+        put_finding(&r->at[i], i + 1, to);
+    if (r->left_out)
+        rp_buf_printf(to, "%" PRIu64 " more were left out: a process keeps 1000\n", r->left_out);
+}
+
+/* ---- JSON ---- */
+
+static void add_side(struct rp_json_writer *json, const char *key, const struct rp_check_side *s)
+{
+    rp_json_add_object(json, key);
+    rp_json_add_text(json, "access", s->access);
+    rp_json_add_text(json, "instruction", s->instruction);
+    rp_json_add_text(json, "source", s->source && *s->source ? s->source : NULL);
+    rp_json_add_count(json, "address", s->address);
+    rp_json_add_array(json, "workgroup");
+    for (unsigned i = 0; i < 3; i++)
+        rp_json_add_int(json, NULL, s->workgroup[i]);
+    rp_json_end(json);
+    rp_json_add_int(json, "wave", s->wave);
+    rp_json_add_int(json, "lane", s->lane);
+    rp_json_end(json);
+}
+
+static void add_finding(struct rp_json_writer *json, const struct rp_check_finding *f)
+{
+    rp_json_add_object(json, NULL);
+    rp_json_add_text(json, "kind", f->kind);
+    rp_json_add_text(json, "kernel", f->kernel);
+    rp_json_add_text(json, "memory", f->memory);
+    rp_json_add_text(json, "why", f->why);
+    rp_json_add_count(json, "address", f->address);
+    rp_json_add_count(json, "bytes", f->bytes);
+    rp_json_add_count(json, "count", f->count);
+    rp_json_add_int(json, "dispatch", f->dispatch);
+    add_side(json, "first", &f->first);
+    if (f->has_second)
+        add_side(json, "second", &f->second);
+    else
+        rp_json_add_null(json, "second");
+    rp_json_end(json);
+}
+
+static void add_findings(struct rp_json_writer *json, const char *key,
+                         const struct rp_check_results *r, bool notes)
+{
+    rp_json_add_array(json, key);
+    for (size_t i = 0; i < r->count; i++)
+        if (r->at[i].note == notes)
+            add_finding(json, &r->at[i]);
+    rp_json_end(json);
+}
+
+void rp_check_json(const struct rp_check_results *r, const char *checked, int exit_status,
+                   struct rp_buf *to)
+{
+    struct rp_json_writer json = {.out = to, .indent = 2};
+
+    rp_json_add_object(&json, NULL);
+    rp_json_add_text(&json, "schema_version", "1.0");
+    rp_json_add_text(&json, "checked", checked);
+    rp_json_add_text(&json, "verdict",
+                     !r->processes         ? "nothing-ran"
+                     : r->count > r->notes ? "findings"
+                                           : "clean");
+    rp_json_add_int(&json, "exit_status", exit_status);
+    rp_json_add_count(&json, "left_out", r->left_out);
+    add_findings(&json, "findings", r, false);
+    add_findings(&json, "notes", r, true);
+    rp_json_end(&json);
+    rp_buf_puts(to, "\n");
+}

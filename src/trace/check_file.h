@@ -1,0 +1,59 @@
+/**
+ * @file check_file.h
+ * @brief Reads what the checks of the software device found (device/check), a file for each
+ * process.
+ */
+#ifndef RP_TRACE_CHECK_FILE_H
+#define RP_TRACE_CHECK_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rp_err;
+
+/** One of the accesses of a finding. */
+struct rp_check_side {
+    int64_t object;    /**< index of its code object; below 0: unknown */
+    uint64_t address;  /**< in that */
+    char *instruction; /**< as LLVM writes it */
+    char *access;      /**< "read", "write" or "atomic" */
+    char *source;      /**< "file:line", filled by who knows; NULL: unknown */
+    int64_t workgroup[3];
+    int64_t wave, lane; /**< of the workgroup, of the wave */
+};
+
+struct rp_check_finding {
+    char *kind;   /**< "race" and others (docs/check.md) */
+    char *memory; /**< "lds" or "global" */
+    char *why;    /**< what is missing */
+    uint64_t address, bytes, count;
+    int64_t dispatch; /**< which one of its process was the first with it */
+    int64_t kernel_object;
+    uint64_t kernel_address; /**< of the descriptor */
+    char *kernel;            /**< name, filled by who knows; NULL: unknown */
+    bool note;               /**< no error */
+    bool has_second;
+    struct rp_check_side first, second;
+};
+
+/** What all processes of a program found. */
+struct rp_check_results {
+    struct rp_check_finding *at; /**< errors first, otherwise in the order they were found in */
+    size_t count, notes;
+    char **objects; /**< paths of copies of code objects; "" where there is none */
+    size_t object_count;
+    uint64_t processes; /**< that used the software device */
+    uint64_t left_out;  /**< findings for which there was no room */
+};
+
+/**
+ * Reads all files of a folder.
+ * @param ret free it with rp_check_results_free, also on failure
+ * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT
+ */
+int rp_check_results_read(const char *folder, struct rp_check_results *ret, struct rp_err *err);
+/** Accepts zeros. */
+void rp_check_results_free(struct rp_check_results *results);
+
+#endif
