@@ -109,7 +109,7 @@ struct rp_dag_times {
 };
 
 struct rp_dag_process {
-    struct rp_dag_call *calls; /**< in the order of their entry */
+    struct rp_dag_call *calls; /**< in the order of their entry, but see rp_dag_order_calls */
     struct rp_dag_call_row *call_rows;
     uint32_t *call_marks; /**< record of its marker on the GPU or RP_DAG_NONE; NULL: none has any */
     size_t call_count;
@@ -373,6 +373,10 @@ uint32_t rp_dag_outer_call(struct rp_dag_loading *p, int64_t correlation_id);
 /* This is in dag_calls.c. Call it before operations are joined to calls.
  * @return false: memory has ended */
 bool rp_dag_merge_polls(struct rp_dag_loading *l);
+
+/** Orders calls of several threads as the device took what they launched. Call it when operations
+ * and markers know their calls, before they are sorted by them. */
+int rp_dag_order_calls(struct rp_dag_loading *l, struct rp_err *err);
 
 /* How two clocks differ, from what was certainly before and after what. */
 

@@ -269,7 +269,9 @@ static int dag_join(struct rp_dag_loading *l, struct rp_err *err)
     int rc;
 
     settle_streams(l);
-    rc = spread(l, err);
+    rc = rp_dag_order_calls(l, err);
+    if (rc == 0)
+        rc = spread(l, err);
     for (size_t i = 0; rc == 0 && i < p->op_count && p->op_rows[i].call != RP_DAG_NONE; i++) {
         struct rp_dag_call *call = &p->calls[p->op_rows[i].call];
         if (call->op_count == (1u << RP_DAG_STARTED_BITS) - 1)
