@@ -16,19 +16,44 @@
 /* Where a block has counters of its own. */
 enum spread { PER_DIE, PER_ENGINE, PER_CU, PER_CHANNEL };
 
-enum block { SQ, GRBM, SPI, TA, TD, TCP, TCC, TCA, CPC, CPF, CPG, GCEA };
+enum block {
+    SQ,
+    GRBM,
+    SPI,
+    TA,
+    TD,
+    TCP,
+    TCC,
+    TCA,
+    CPC,
+    CPF,
+    /* Of these no event is known. */
+    CPG,
+    GRBM_SE,
+    SX,
+    GDS,
+    GCEA,
+    MCVML2,
+    ATCL2,
+    ATC,
+    RPB
+};
 
 static const struct {
     const char *name;
     enum spread spread;
     uint32_t event_mask; /**< of its select registers */
 } blocks[] = {
-    [SQ] = {"SQ", PER_ENGINE, 0x1ff},    [GRBM] = {"GRBM", PER_DIE, 0x3f},
-    [SPI] = {"SPI", PER_ENGINE, 0x3ff},  [TA] = {"TA", PER_CU, 0xff},
-    [TD] = {"TD", PER_CU, 0xff},         [TCP] = {"TCP", PER_CU, 0x3ff},
-    [TCC] = {"TCC", PER_CHANNEL, 0x3ff}, [TCA] = {"TCA", PER_CHANNEL, 0x3ff},
-    [CPC] = {"CPC", PER_DIE, 0x3ff},     [CPF] = {"CPF", PER_DIE, 0x3ff},
-    [CPG] = {"CPG", PER_DIE, 0x3ff},     [GCEA] = {"GCEA", PER_CHANNEL, 0xff},
+    [SQ] = {"SQ", PER_ENGINE, 0x1ff},     [GRBM] = {"GRBM", PER_DIE, 0x3f},
+    [SPI] = {"SPI", PER_ENGINE, 0x3ff},   [TA] = {"TA", PER_CU, 0xff},
+    [TD] = {"TD", PER_CU, 0xff},          [TCP] = {"TCP", PER_CU, 0x3ff},
+    [TCC] = {"TCC", PER_CHANNEL, 0x3ff},  [TCA] = {"TCA", PER_CHANNEL, 0x3ff},
+    [CPC] = {"CPC", PER_DIE, 0x3ff},      [CPF] = {"CPF", PER_DIE, 0x3ff},
+    [CPG] = {"CPG", PER_DIE, 0x3ff},      [GRBM_SE] = {"GRBM_SE", PER_DIE, 0x3f},
+    [SX] = {"SX", PER_DIE, 0x3ff},        [GDS] = {"GDS", PER_DIE, 0x3ff},
+    [GCEA] = {"GCEA", PER_CHANNEL, 0xff}, [MCVML2] = {"MCVML2", PER_DIE, 0xff},
+    [ATCL2] = {"ATCL2", PER_DIE, 0xff},   [ATC] = {"ATC", PER_DIE, 0xff},
+    [RPB] = {"RPB", PER_DIE, 0xff},
 };
 
 /* The counters of a block stand in their order. */
@@ -86,10 +111,36 @@ static const struct counter {
     {CPF, 0xd805, 0xd008, 0xd009},
     {CPG, 0xd802, 0xd002, 0xd003},
     {CPG, 0xd800, 0xd000, 0xd001},
+    {GRBM_SE, 0xd842, 0xd045, 0xd046},
+    {GRBM_SE, 0xd843, 0xd047, 0xd048},
+    {GRBM_SE, 0xd844, 0xd049, 0xd04a},
+    {GRBM_SE, 0xd845, 0xd04b, 0xd04c},
+    {SX, 0xda40, 0xd240, 0xd241},
+    {SX, 0xda41, 0xd242, 0xd243},
+    {SX, 0xda42, 0xd244, 0xd245},
+    {SX, 0xda43, 0xd246, 0xd247},
+    {GDS, 0xda80, 0xd280, 0xd281},
+    {GDS, 0xda81, 0xd282, 0xd283},
+    {GDS, 0xda82, 0xd284, 0xd285},
+    {GDS, 0xda83, 0xd286, 0xd287},
 };
 
-/* The counters of a memory interface share two registers; a third one says which is read. */
-enum { GCEA_RSLT_CNTL = 0x2700, GCEA_LOW = 0x2afc, GCEA_HIGH = 0x2afd, GCEA_CFG = 0x2afe };
+/* The counters of blocks of the memory system share two registers; the control says which is read.
+ * Numbers of ATC and RPB are of athub_1_0_offset.h; of GPUs of several dies they stand above 30
+ * bits that say whose they are.
+ */
+static const struct shared_counter {
+    uint8_t block; /**< enum block */
+    uint16_t control, low, high;
+    uint16_t select; /**< of the first counter */
+    uint16_t most;   /**< the highest counter */
+} shared_counters[] = {
+    {GCEA, 0x2700, 0x2afc, 0x2afd, 0x2afe, 1},  {MCVML2, 0xdd54, 0xd508, 0xd509, 0xdd4c, 7},
+    {ATCL2, 0xdd42, 0xd500, 0xd501, 0xdd40, 1}, {ATC, 0x0c42, 0x0c43, 0x0c44, 0x0c3e, 3},
+    {RPB, 0x0d07, 0x0d01, 0x0d02, 0x0d03, 3},
+};
+
+enum { WHOSE_SHIFT = 30 };
 
 enum {
     CP_PERFMON_CNTL = 0xd808,
@@ -103,6 +154,15 @@ static const struct counter *counter_of(uint64_t address)
     for (size_t i = 0; i < RP_COUNT(all_counters); i++)
         if (all_counters[i].low == address || all_counters[i].high == address)
             return &all_counters[i];
+    return NULL;
+}
+
+static const struct shared_counter *shared_counter_of(uint64_t address)
+{
+    for (size_t i = 0; i < RP_COUNT(shared_counters); i++)
+        if (shared_counters[i].low == (address & ((1u << WHOSE_SHIFT) - 1)) ||
+            shared_counters[i].high == (address & ((1u << WHOSE_SHIFT) - 1)))
+            return &shared_counters[i];
     return NULL;
 }
 
@@ -293,6 +353,28 @@ static uint64_t accumulated(struct rp_performance_counters *counters, const stru
     return strcmp(choice->name, "SQ_ACCUM_PREV") == 0 ? sum / 4 : sum;
 }
 
+/* Nothing is known of blocks with such counters: this only says which event was selected. */
+static bool read_shared(struct rp_performance_counters *counters,
+                        const struct rp_register_access *at, uint32_t *ret_value)
+{
+    const struct shared_counter *shared = shared_counter_of(at->address);
+    struct rp_register_access place = *at;
+    uint32_t which, select;
+
+    if (!shared)
+        return false;
+    const uint64_t whose = at->address >> WHOSE_SHIFT << WHOSE_SHIFT;
+    place.address = whose | shared->control;
+    rp_registers_written(counters->cp->registers, &place, &which);
+    place.address = whose | (shared->select + ((which & 0xf) <= shared->most ? which & 0xf : 0));
+    if (rp_registers_written(counters->cp->registers, &place, &select)) {
+        const struct choice choice = choice_of(counters, shared->block, select);
+        tell(counters, &choice, "the timing model has no counterpart of it");
+    }
+    *ret_value = 0;
+    return true;
+}
+
 static bool read_counter(void *ctx, const struct rp_register_access *at, uint32_t *ret_value)
 {
     struct rp_performance_counters *counters = ctx;
@@ -301,33 +383,12 @@ static bool read_counter(void *ctx, const struct rp_register_access *at, uint32_
     uint64_t value = 0;
 
     if (!counter)
-        return false;
+        return read_shared(counters, at, ret_value);
     if (choice_at(counters, counter, at, &choice))
         value = share_of(counters, blocks[counter->block].spread, at,
                          accumulates(&choice) ? accumulated(counters, counter, at, &choice)
                                               : sum_of(counters, &choice));
     *ret_value = (uint32_t)(at->address == counter->high ? value >> 32 : value);
-    return true;
-}
-
-static bool read_memory_interface(void *ctx, const struct rp_register_access *at,
-                                  uint32_t *ret_value)
-{
-    struct rp_performance_counters *counters = ctx;
-    struct rp_register_access place = *at;
-    struct choice choice;
-    uint32_t which, select;
-
-    if (at->address != GCEA_LOW && at->address != GCEA_HIGH)
-        return false;
-    place.address = GCEA_RSLT_CNTL;
-    rp_registers_written(counters->cp->registers, &place, &which);
-    place.address = GCEA_CFG + (which & 1);
-    if (rp_registers_written(counters->cp->registers, &place, &select)) {
-        choice = choice_of(counters, GCEA, select);
-        tell(counters, &choice, "the timing model has no counterpart of it");
-    }
-    *ret_value = 0;
     return true;
 }
 
@@ -372,17 +433,20 @@ static void write_register(void *ctx, const struct rp_register_access *at, uint3
 
 void rp_performance_counters_init(struct rp_performance_counters *counters, const struct rp_cp *cp)
 {
-    const struct rp_register_unit in_dies = {.first = 0xd000,
-                                             .last = 0xdbff,
-                                             .ctx = counters,
-                                             .write = write_register,
-                                             .read = read_counter};
-    const struct rp_register_unit at_memory = {
-        .first = GCEA_LOW, .last = GCEA_HIGH, .ctx = counters, .read = read_memory_interface};
+    static const uint64_t ranges[][2] = {
+        {0xd000, 0xddff},                                             /* dies */
+        {0x2a00, 0x2aff},                                             /* their memory interfaces */
+        {0x0c00, 0x0dff},                                             /* address translation */
+        {1ull << (WHOSE_SHIFT + 2), (2ull << (WHOSE_SHIFT + 2)) - 1}, /* that of several dies */
+    };
 
     *counters = (struct rp_performance_counters){.cp = cp, .run = 1};
-    rp_registers_attach(cp->registers, &in_dies);
-    rp_registers_attach(cp->registers, &at_memory);
+    for (size_t i = 0; i < RP_COUNT(ranges); i++)
+        rp_registers_attach(cp->registers, &(struct rp_register_unit){.first = ranges[i][0],
+                                                                      .last = ranges[i][1],
+                                                                      .ctx = counters,
+                                                                      .write = write_register,
+                                                                      .read = read_counter});
 }
 
 void rp_performance_counters_release(struct rp_performance_counters *counters)

@@ -263,23 +263,27 @@ static int write_data(struct rp_pm4_walk *walk, const struct command *c)
     return ON;
 }
 
-/* What is written when all before has ended: the clock or a value. */
+/* What is written when all before has ended: the clock or a value; then the driver may be told,
+ * which wakes the event that the context names.
+ */
 static int release_mem(struct rp_pm4_walk *walk, const struct command *c)
 {
     enum { NO_DATA = 0, LOW, BOTH, CLOCK };
+    enum { NO_INTERRUPT = 0, INTERRUPT, INTERRUPT_WHEN_WRITTEN };
     const unsigned data = c->dword[2] >> 29, interrupt = c->dword[2] >> 24 & 7;
     const uint32_t bytes = data == LOW ? 4 : 8;
     const uint64_t va = pair(&c->dword[3]) & -(uint64_t)bytes;
 
     if (data > CLOCK)
         return refuse_part(walk, "RELEASE_MEM", "data", data);
-    if (interrupt)
+    if (interrupt > INTERRUPT_WHEN_WRITTEN || (interrupt && c->count < 8))
         return refuse_part(walk, "RELEASE_MEM", "interrupt", interrupt);
-    if (data == NO_DATA)
-        return ON;
-    return store(walk, va, data == CLOCK ? walk->ticks : pair(&c->dword[5]), bytes)
-               ? ON
-               : refuse_address(walk, "RELEASE_MEM");
+    if (data != NO_DATA &&
+        !store(walk, va, data == CLOCK ? walk->ticks : pair(&c->dword[5]), bytes))
+        return refuse_address(walk, "RELEASE_MEM");
+    if (interrupt && walk->host->send_interrupt)
+        walk->host->send_interrupt(walk->host->ctx, c->dword[7]);
+    return ON;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------ */

@@ -21,6 +21,7 @@ KERNELS = {"add": "vector add", "lds": "LDS and atomics", "matrix": "matrix inst
 # How a block is called in hsa_ven_amd_aqlprofile.h, and how many of its counters there are at once.
 BLOCKS = {"CPC": (0, 2), "CPF": (1, 2), "GRBM": (3, 2), "SPI": (5, 6), "SQ": (6, 8), "TA": (10, 2), "TCC": (12, 4),
           "TCP": (13, 4), "TD": (14, 2), "TCA": (11, 4)}
+OTHER_BLOCKS = {"GDS": 2, "GRBM_SE": 4, "SX": 9, "MCVML2": 19, "ATC": 21, "ATCL2": 22, "GCEA": 23, "RPB": 24}
 LOW_RESOLUTION, HIGH_RESOLUTION = 1, 2  # of AQLPROFILE_ACCUMULATION_*
 LEVELS = ["SQ_LEVEL_WAVES", "SQ_INST_LEVEL_VMEM", "SQ_INST_LEVEL_SMEM", "SQ_INST_LEVEL_LDS"]
 
@@ -138,6 +139,14 @@ def compare(bench):
     return rows, without
 
 
+def other_blocks(bench):
+    """Of these nothing is known: each is named."""
+    for name, number in OTHER_BLOCKS.items():
+        found, told = bench.counted([f"{number}:2:1:0"])
+        assert all(value[0] == 0 for value in found.values()), (name, found)
+        assert told.count(f"performance counter {name} event ") == 1, (name, told)
+
+
 def levels(bench, rows):
     """A level with a counter behind it that adds it up each cycle, and each four cycles."""
     for name in LEVELS:
@@ -156,6 +165,7 @@ def test(build, target):
         bench = Bench(build, target, scratch)
         rows, without = compare(bench)
         levels(bench, rows)
+        other_blocks(bench)
     other = [f"{name} of {k}: {mine} by aqlprofile, {own} by the collector"
              for name, _, of in rows for k, (mine, own) in of.items() if mine != own]
     assert not other, "\n".join(other)

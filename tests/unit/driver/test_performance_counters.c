@@ -270,6 +270,26 @@ static void what_is_not_known_is_named_once(void **state)
     assert_string_equal(report(b), "");
 }
 
+/* Counters that share their registers: RSLT_CNTL says which one is read. */
+static void blocks_without_a_model_are_named(void **state)
+{
+    struct bench *b = *state;
+
+    set(b, 0x2aff, 7);
+    set(b, 0x2700, 1);
+    set(b, 0x140000c3f, 9); /* ATC of the second IOD */
+    set(b, 0x140000c42, 1);
+    set(b, 0xda81, 3);
+    set(b, 0xd282, 55); /* tools clear what they read */
+    assert_int_equal(rp_registers_read(&b->registers, 1, 0x2afc, 0), 0);
+    assert_string_equal(report(b), "rocm-perf-device: performance counter GCEA event 7 reads 0: "
+                                   "the timing model has no counterpart of it\n");
+    assert_int_equal(rp_registers_read(&b->registers, 1, 0x140000c43, 0), 0);
+    assert_non_null(strstr(report(b), "performance counter ATC event 9 reads 0: "));
+    assert_int_equal(rp_registers_read(&b->registers, 1, 0xd282, 0), 0);
+    assert_non_null(strstr(report(b), "performance counter GDS event 3 reads 0: "));
+}
+
 static void event_numbers_are_the_architectures(void **state)
 {
     static const struct {
@@ -301,6 +321,7 @@ int main(void)
         TEST(accesses_are_kept_only_where_an_event_needs_them),
         TEST(levels_are_accumulated_behind_them),
         TEST(what_is_not_known_is_named_once),
+        TEST(blocks_without_a_model_are_named),
         TEST(event_numbers_are_the_architectures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@ struct bench {
     struct rp_exec_host host;
     struct rp_registers registers;
     struct rp_pm4_walk walk;
+    uint32_t interrupts, interrupted; /* how many were sent, and the last one's context */
 };
 
 enum {
@@ -49,6 +50,14 @@ static void *test_translate(void *ctx, uint64_t gpu_va, uint64_t bytes, int writ
                                                                      : NULL;
 }
 
+static void test_interrupt(void *ctx, uint32_t context)
+{
+    struct bench *b = ctx;
+
+    b->interrupts++;
+    b->interrupted = context;
+}
+
 static int set_up(void **state)
 {
     struct bench *b = calloc(1, sizeof *b);
@@ -56,7 +65,8 @@ static int set_up(void **state)
     if (!b)
         return -1;
     fake_exec = (struct fake_exec){0};
-    b->host = (struct rp_exec_host){.ctx = b, .translate = test_translate};
+    b->host = (struct rp_exec_host){
+        .ctx = b, .translate = test_translate, .send_interrupt = test_interrupt};
     rp_registers_init(&b->registers, 8);
     *state = b;
     return 0;
@@ -287,6 +297,7 @@ static void write_data_writes(void **state)
     COMMAND(b, WRITE_DATA, 0, 0xd807, 0, 6, 7, 8);
     COMMAND(b, RELEASE_MEM, 0x14, 2u << 29, low(&b->memory[4]), high(m), 9, 10, 0);
     COMMAND(b, RELEASE_MEM, 0x14, 3u << 29, low(&b->memory[5]), high(m), 0, 0, 0);
+    COMMAND(b, RELEASE_MEM, 0x14, 1u << 29 | 2u << 24, low(&b->memory[6]), high(m), 11, 0, 77);
     assert_int_equal(walk(b), RP_PM4_DONE);
     assert_int_equal(b->memory[0], 2ull << 32 | 1);
     assert_int_equal(b->memory[1], 3);
@@ -295,6 +306,9 @@ static void write_data_writes(void **state)
     assert_int_equal(read_at(b, 1, 0xd809), 8);
     assert_int_equal(b->memory[4], 10ull << 32 | 9);
     assert_int_equal(b->memory[5], 4711);
+    assert_int_equal(b->memory[6], 11);
+    assert_int_equal(b->interrupts, 1);
+    assert_int_equal(b->interrupted, 77);
 }
 
 /* What stands before it is not executed twice. */
@@ -418,9 +432,9 @@ static void the_unknown_is_refused_by_name(void **state)
         {{3u << 30 | EVENT_WRITE << 8, 0x36},
          2,
          "PM4 command EVENT_WRITE: event 54 is not supported"},
-        {{3u << 30 | 5u << 16 | RELEASE_MEM << 8, 0, 1u << 24},
+        {{3u << 30 | 5u << 16 | RELEASE_MEM << 8, 0, 3u << 24},
          7,
-         "PM4 command RELEASE_MEM: interrupt 1 is not supported"},
+         "PM4 command RELEASE_MEM: interrupt 3 is not supported"},
     };
     struct bench *b = *state;
 
