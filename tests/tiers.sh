@@ -11,7 +11,7 @@
 NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
 
 # One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
-DRAWN='^(aqlprofile-counters-gfx9(50|0a)|cli-(call-lines|code-objects|founding|isolate-memories|library-targets|modes|optimize-killed|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|running-process|selftest-fails|thread-trace|threads-share-queues)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
+DRAWN='^(aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(call-lines|code-objects|founding|isolate-memories|library-targets|modes|optimize-killed|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|running-process|selftest-fails|thread-trace|threads-share-queues)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
 SLOW='^(planted_tenth|aqlprofile-|frameworks_tinygrad|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'

@@ -196,24 +196,27 @@ static enum inst inst_of(const struct rp_rec_code *c, uint8_t category)
 }
 
 /* Decoders take so many times off that an INST token of an instruction that takes long comes later:
- * by the phase of its SIMD (AMD's decoder, gfx9wave.cpp, apply_inst). */
+ * SIMDs take turns, and units need a different number of turns (AMD's decoder, gfx9wave.cpp,
+ * apply_inst). Which SIMD is first cannot be known; the decoder begins with the second, and takes
+ * another one when instructions would overlap. */
 static uint64_t delay_of(enum inst inst, unsigned simd)
 {
+    const unsigned turn = (simd + SIMDS - 1) % SIMDS;
     switch (inst) {
     case INST_SMEM_RD:
     case INST_SMEM_WR:
     case INST_SALU_32:
     case INST_SALU_64:
-        return (simd + 5) / 4;
+        return (turn + 5) / SIMDS;
     case INST_VALU_32:
     case INST_VALU_64:
     case INST_VALU_MAI:
-        return (simd + 2) / 4;
+        return (turn + 2) / SIMDS;
     case INST_LDS:
     case INST_JUMP:
     case INST_NEXT:
     case INST_OTHER_MSG:
-        return (simd + 1) / 4;
+        return (turn + 1) / SIMDS;
     default:
         return 0;
     }

@@ -185,7 +185,7 @@ static void inst(struct reader *r, uint64_t token)
     }
     struct rp_read_inst *in = &w->inst[w->waiting];
     const uint64_t issue_time = in->time + in->stall;
-    const uint64_t late = (types[type].late + simd) / 4 * CLOCKS;
+    const uint64_t late = (types[type].late + (simd + 3) % 4) / 4 * CLOCKS; /* SIMD 1 is first */
     in->kind = types[type].kind;
     in->type = type;
     if (r->now > issue_time + late)
