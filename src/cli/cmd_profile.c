@@ -96,6 +96,22 @@ static int sum_run(struct rp_store *const *stores, size_t count, uint64_t *ret_n
     return 0;
 }
 
+static bool is_wanted_range(const struct rp_profile_session *session, const char *names)
+{
+    return names && session->run.roctx_range && strcmp(names, session->run.roctx_range) == 0;
+}
+
+/* One process in which there was such a range is enough. */
+static void note_ranges(struct rp_profile_session *session, const struct rp_store *store)
+{
+    const char *names = rp_store_metadata(store, RP_STORE_RANGES_TAG);
+
+    if (!names || (session->range_names && !is_wanted_range(session, names)))
+        return;
+    free(session->range_names);
+    session->range_names = rp_strdup(names);
+}
+
 /* Every run is looked at, because a loss in a repeat would show as an unstable runtime. */
 static int note_trace(struct rp_profile_session *session, struct rp_store *store,
                       struct rp_err *err)
@@ -113,8 +129,10 @@ static int note_trace(struct rp_profile_session *session, struct rp_store *store
                        "librocm-perf-device.so in LD_PRELOAD, or ROCM_PERF_DEVICE set?",
                        device, wanted);
     rp_losses_add(&session->losses, store);
-    if (session->run_count == 1)
+    if (session->run_count == 1) {
         session->unrecorded += rp_profile_unrecorded_of(store);
+        note_ranges(session, store);
+    }
     return 0;
 }
 
@@ -133,6 +151,34 @@ static int all_failed(const struct rp_profile_cli *options, const struct rp_laun
     rp_autofree char *text = rp_launches_text(launches);
 
     return rp_fail(err, RP_PROGRAM, "%s ran no kernel: %s", options->args.operands[0], text);
+}
+
+/* Names the options that were given; where there was no range of the name, those that there were.
+ */
+static int none_recorded(const struct rp_profile_cli *options,
+                         const struct rp_profile_session *session, struct rp_err *err)
+{
+    const bool no_such = options->roctx_range && !is_wanted_range(session, session->range_names);
+    const char *s = session->unrecorded == 1 ? "" : "s";
+    rp_autofree char *names = session->range_names ? rp_strdup(session->range_names) : NULL;
+
+    for (char *at = names; at && (at = strchr(at, '\n')); at++)
+        *at = '|';
+    if (no_such)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s launched %" PRIu64 " kernel%s, none of them recorded: it began no ROCTx "
+                       "range that --roctx-range '%s' names; %s%s",
+                       options->args.operands[0], session->unrecorded, s, options->roctx_range,
+                       names ? "its ranges are " : "none was seen: see docs/profile.md",
+                       names ? names : "");
+    return rp_fail(
+        err, RP_BAD_INPUT,
+        "%s launched %" PRIu64 " kernel%s, none of them while it was recorded: see%s%s%s%s%s",
+        options->args.operands[0], session->unrecorded, s, options->delay_s > 0 ? " --delay" : "",
+        options->duration_s > 0 ? " --duration" : "",
+        options->start_paused ? " --start-paused" : "",
+        options->selected_regions ? " --selected-regions" : "",
+        options->roctx_range ? " --roctx-range" : "");
 }
 
 /* @param launches NULL: not known */
@@ -158,11 +204,7 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
                        "to profile; the device's message is above",
                        options->args.operands[0], lost);
     if (session->unrecorded)
-        return rp_fail(err, RP_BAD_INPUT,
-                       "%s launched %" PRIu64 " kernel%s, none of them while it was recorded: see "
-                       "--delay, --duration, --start-paused, --selected-regions, --roctx-range",
-                       options->args.operands[0], session->unrecorded,
-                       session->unrecorded == 1 ? "" : "s");
+        return none_recorded(options, session, err);
     if (session->losses.untraced_queues)
         return rp_fail(err, RP_ENVIRONMENT,
                        "%s launched its kernels on queues that the collector cannot "
@@ -180,13 +222,14 @@ static int no_kernel(const struct rp_profile_cli *options, const struct rp_profi
     return rp_fail(
         err, RP_BAD_INPUT,
         "%s launched no kernel on %s, so there is nothing to "
-        "profile%s" RP_WALLCLOCK_INSTEAD,
+        "profile%s%s" RP_WALLCLOCK_INSTEAD,
         options->args.operands[0],
         session->run.device == RP_DEVICE_SOFTWARE ? "the software MI300X" : "the GPU",
         session->tracer->shows_log && !session->runs[0].db_count
             ? ", or it left by _exit() before rocprofv3 wrote its trace (--tracer builtin "
               "keeps it)"
-            : "");
+            : "",
+        rp_profile_without_hip(session, &session->runs[0]));
 }
 
 static void note_interrupted(const struct rp_profile_cli *options,
@@ -608,6 +651,7 @@ static void rp_profile_session_free(struct rp_profile_session *session)
     for (size_t i = 0; i < session->run_count; i++)
         rp_run_free(&session->runs[i]);
     free(session->runs);
+    free(session->range_names);
     for (size_t i = 0; i < session->warning_count; i++)
         free(session->warnings[i]);
     free(session->warnings);

@@ -447,6 +447,18 @@ char *rp_profile_end_text(const struct rp_profile_cli *options,
     return rp_format("exited with status %d", run->end.status);
 }
 
+/* Without HIP there is no ROCr, and so nothing that writes a trace. */
+const char *rp_profile_without_hip(const struct rp_profile_session *session,
+                                   const struct rp_run *run)
+{
+    if (!session->tracer || session->tracer->shows_log || run->db_count > 0)
+        return "";
+    return session->env.rocm_kind == RP_ROCM_PRIVATE ? ": it did not load HIP (libamdhip64); if it "
+                                                       "loads HIP while it runs, as a plug-in, "
+                                                       "install ROCm 7 or 10"
+                                                     : ": it did not load HIP (libamdhip64)";
+}
+
 int rp_profile_session_failed(const struct rp_profile_cli *options,
                               struct rp_profile_session *session, const struct rp_run *run,
                               const char *where, struct rp_err *err)
@@ -456,7 +468,10 @@ int rp_profile_session_failed(const struct rp_profile_cli *options,
 
     if (kept && rp_result_folder_keep_failed(&session->dir, err) < 0)
         return -(int)err->code;
-    return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s%s", options->args.operands[0], how, where,
+    return rp_fail(err, RP_PROGRAM, "%s %s in %s%s%s%s%s%s", options->args.operands[0], how, where,
+                   !kept && !run->end.signaled && !run->end.timed_out
+                       ? rp_profile_without_hip(session, run)
+                       : "",
                    kept ? "; what it recorded until then is in " : "",
                    kept ? session->dir.path : "", kept ? "/failed" : "",
                    /* It writes when the program exits, and some releases crash then. */

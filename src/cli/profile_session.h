@@ -48,6 +48,7 @@ struct rp_profile_session {
     uint64_t *failed_launches;  /**< per run; NULL: wallclock */
     struct rp_profile *profile; /**< wallclock: no kernels, stability of the wall clock */
     uint64_t unrecorded; /**< dispatches of the base run outside of the part that is recorded */
+    char *range_names;   /**< RP_STORE_RANGES_TAG of the base run */
     int interrupted;     /**< the signal that ended a run: no more are made; 0: none */
     bool out_of_order;   /**< that run was the base run, and its program did not end as it should */
     bool leak_shown;     /**< of ROCr, with --debug */
@@ -100,6 +101,11 @@ int rp_profile_run(const struct rp_profile_cli *options, struct rp_profile_sessi
 /** Returns "was killed by signal 2 (Interrupt)", which the caller frees. */
 char *rp_profile_end_text(const struct rp_profile_cli *options,
                           const struct rp_profile_session *session, const struct rp_run *run);
+
+/** Says that HIP was not loaded, and what helps, behind what went wrong; "" where it was, or where
+ * that is not known. */
+const char *rp_profile_without_hip(const struct rp_profile_session *session,
+                                   const struct rp_run *run);
 
 /** Fails with "PROGRAM exited with status 3 in WHERE", and moves what was recorded to DIR/failed.
  */

@@ -265,6 +265,26 @@ static int put_losses(struct conversion *c, struct rp_err *err)
     return status;
 }
 
+/* A name has no newlines of its own here: it is shown, and nothing else. */
+static int put_range_names(struct conversion *c, struct rp_err *err)
+{
+    rp_autobuf names = {0};
+
+    for (size_t i = 0; i < c->count; i++) {
+        const char *name = c->records[i].kind == RP_REC_RANGE_NAME
+                               ? rp_record_file_string(c->file, c->records[i].u.range_name.name_id)
+                               : "";
+
+        if (*name && names.len > 0)
+            rp_buf_add(&names, "\n", 1);
+        for (; *name; name++)
+            rp_buf_add(&names, *name == '\n' ? " " : name, 1);
+    }
+    return names.len
+               ? rp_store_put_metadata(c->writer, RP_STORE_RANGES_TAG, rp_buf_text(&names), err)
+               : 0;
+}
+
 /* Of the environment only the rank is recorded, as it stands there: {"PMI_RANK": "3"}. The file may
  * be damaged.
  * @return NULL: none, else to be freed */
@@ -738,7 +758,8 @@ static int put_work(struct conversion *c, uint32_t kind,
 static int put_all(struct conversion *c, struct rp_err *err)
 {
     static int (*const steps[])(struct conversion * c, struct rp_err * err) = {
-        put_losses, put_process, put_threads, put_agents, put_queues, put_calls, put_code,
+        put_losses, put_range_names, put_process, put_threads,
+        put_agents, put_queues,      put_calls,   put_code,
     };
     int status = 0;
 

@@ -276,6 +276,10 @@ static const char *check_record(const struct rp_record_file *file, struct known_
                        known_string(file, record->u.python_frame.function_id)
                    ? NULL
                    : "Python frame refers to an unknown string";
+    case RP_REC_RANGE_NAME:
+        return known_string(file, record->u.range_name.name_id)
+                   ? NULL
+                   : "name of a range is an unknown string";
     default:
         return "unknown kind of record";
     }

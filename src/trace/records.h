@@ -122,6 +122,7 @@ enum rp_record_kind {
     RP_REC_FAILED_LAUNCH = 15, /**< HIP refused it, and nothing ran */
     RP_REC_CALL_SITE = 16,     /**< a place of the program that calls HIP, before its first call */
     RP_REC_PYTHON_FRAME = 17,  /**< a frame of Python code that such a place is in, behind it */
+    RP_REC_RANGE_NAME = 18, /**< the wanted name of ROCTx ranges; where none had it, their names */
 };
 
 /** Strings are stored once and referred to by id; id 0 is the empty string. */
@@ -349,6 +350,10 @@ struct rp_rec_python_frame {
     uint32_t line;
 };
 
+struct rp_rec_range_name {
+    uint32_t name_id;
+};
+
 struct rp_record {
     uint32_t kind;      /**< enum rp_record_kind */
     uint32_t call_site; /**< of a call, where it was made; 0: not known, or of another kind */
@@ -369,6 +374,7 @@ struct rp_record {
         struct rp_rec_failed_launch failed_launch;
         struct rp_rec_call_site call_site;
         struct rp_rec_python_frame python_frame;
+        struct rp_rec_range_name range_name;
         uint8_t bytes[120];
     } u;
 };

@@ -338,6 +338,9 @@ RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
 #define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
 /** This metadata says how many dispatches were not to be recorded; absent: none. */
 #define RP_STORE_UNRECORDED_TAG "rocm_perf_unrecorded"
+/** This metadata is the wanted name of ROCTx ranges where the program has begun one of it, else the
+ * names of those that it has begun, separated by newlines; absent: none, or no name was wanted. */
+#define RP_STORE_RANGES_TAG "rocm_perf_ranges"
 /** This metadata says what began or ended recording, so that sums are of a part that differs from
  * run to run: "time", "hand" or "signal"; absent: nothing did. */
 #define RP_STORE_PART_TAG "rocm_perf_part"

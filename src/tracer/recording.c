@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@
 
 #define RP_EXPORT __attribute__((visibility("default")))
 
-enum { MOST_NESTED = 64, PAGE_RANGES = 255 };
+enum { MOST_NESTED = 64, PAGE_RANGES = 255, NAMES_SEEN = 8, NAME_BYTES = 100 };
 
 /** Ids of ranges that were started and have not ended. */
 struct started {
@@ -40,6 +41,15 @@ static struct {
     struct started started;
 } regions;
 
+/* Names of ranges that were begun, the first few: where none is the wanted one, they say what there
+ * is. */
+static struct {
+    pthread_mutex_t lock;
+    size_t count; /**< atomic */
+    bool found;   /**< atomic: one of the wanted name was begun */
+    char names[NAMES_SEEN][NAME_BYTES];
+} seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 static const struct rp_recording_control *control; /**< NULL: nobody switches */
 static const char *wanted_range;                   /**< NULL: of any */
 static bool selected;                              /**< resumed ones only */
@@ -49,6 +59,34 @@ static __thread struct {
     uint64_t wanted; /**< a bit for each */
     unsigned depth;
 } pushed;
+
+/* A thread that ends has left its ranges, whether it has popped them or not. */
+static void on_thread_end(void *data)
+{
+    const uint32_t open = (uint32_t)__builtin_popcountll(pushed.wanted);
+
+    (void)data;
+    pushed.wanted = 0;
+    if (open)
+        __atomic_sub_fetch(&regions.open, open, __ATOMIC_RELEASE);
+}
+
+static pthread_key_t ending; /**< of threads that have pushed a wanted range */
+static bool ending_made;
+
+static void make_ending(void)
+{
+    ending_made = pthread_key_create(&ending, on_thread_end) == 0;
+}
+
+static void watch_end(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_ending);
+    if (ending_made)
+        pthread_setspecific(ending, &regions);
+}
 
 void rp_recording_start(const char *folder)
 {
@@ -112,11 +150,56 @@ RP_EXPORT int roctxRangePop(void);
 RP_EXPORT range_id roctxRangeStartA(const char *message);
 RP_EXPORT void roctxRangeStop(range_id id);
 
+static void note_name(const char *message)
+{
+    char name[NAME_BYTES];
+    size_t i;
+
+    if (__atomic_load_n(&seen.count, __ATOMIC_ACQUIRE) == NAMES_SEEN)
+        return;
+    snprintf(name, sizeof name, "%s", message);
+    pthread_mutex_lock(&seen.lock);
+    for (i = 0; i < seen.count && strcmp(seen.names[i], name) != 0; i++)
+        ;
+    if (i == seen.count && i < NAMES_SEEN) {
+        memcpy(seen.names[i], name, sizeof name);
+        __atomic_store_n(&seen.count, i + 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&seen.lock);
+}
+
 static bool is_wanted(const char *message)
 {
     const char *name = range_name();
+    const bool wanted = name && message && fnmatch(name, message, 0) == 0;
 
-    return name && message && fnmatch(name, message, 0) == 0;
+    if (wanted)
+        __atomic_store_n(&seen.found, true, __ATOMIC_RELAXED);
+    else if (name && message && *message)
+        note_name(message);
+    return wanted;
+}
+
+static void write_name(struct rp_tool *tool, const char *name)
+{
+    struct rp_record record = {.kind = RP_REC_RANGE_NAME};
+
+    record.u.range_name.name_id = rp_trace_string(&tool->trace, name);
+    if (record.u.range_name.name_id)
+        rp_trace_append(&tool->trace, &record);
+}
+
+void rp_recording_end(struct rp_tool *tool)
+{
+    pthread_mutex_lock(&seen.lock);
+    if (__atomic_load_n(&seen.found, __ATOMIC_RELAXED))
+        write_name(tool, range_name());
+    else
+        for (size_t i = 0; i < seen.count; i++)
+            write_name(tool, seen.names[i]);
+    __atomic_store_n(&seen.found, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&seen.count, 0, __ATOMIC_RELEASE); /* They are said once. */
+    pthread_mutex_unlock(&seen.lock);
 }
 
 #define NEXT(function)                                                                             \
@@ -149,6 +232,7 @@ int roctxRangePushA(const char *message)
 
     if (level < MOST_NESTED && is_wanted(message)) {
         pushed.wanted |= UINT64_C(1) << level;
+        watch_end();
         __atomic_add_fetch(&regions.open, 1, __ATOMIC_RELEASE);
     }
     return result;

@@ -82,7 +82,20 @@ def check_memory():
     assert night.available_gb() > 0
 
 
+def check_names():
+    for only in ("nope", "cupy/nope", "cupy/kernels/gfx90a", "cupy,nope", ""):
+        assert status_of(night.parse, ["--only", only]) == 2, only
+    for only in ("cupy", "cupy/kernels", "cupy/kernels/gfx942", "pytorch/profiler", "rocprim,cupy"):
+        assert night.parse(["--only", only])["only"] == only.split(","), only
+    try:
+        night.check_names(["cupy/nope"])
+    except night.getopt.GetoptError as error:
+        assert "cupy/kernels" in str(error) and "rocprim" not in str(error), error
+
+
 with tempfile.TemporaryDirectory() as scratch:
     check_fetching(os.path.realpath(scratch))
     check_unpacking(scratch)
     check_memory()
+    if sys.version_info >= (3, 11): # it reads TOML
+        check_names()

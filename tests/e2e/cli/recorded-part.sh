@@ -1,6 +1,7 @@
 # A part of a run is recorded: by ROCTx, by time, by signals. What was launched elsewhere is in no number.
 . "$(dirname "$0")/../lib.sh"
 example serving
+example vector_add
 cat >roctx.c <<'END'
 #include <stdint.h>
 #include <stdio.h>
@@ -43,7 +44,16 @@ expect 0 rocm-perf profile --device software --runs 1 -o part --roctx-range many
 expect 0 rocm-perf profile --device software --runs 1 --focus-critical --roctx-range step-2 -o part ./marked
 expect 0 rocm-perf analyze part
 expect 3 rocm-perf profile --device software --runs 1 -o none --roctx-range no-such ./marked
-says err 'launched 15 kernels, none of them while it was recorded'
+says err "launched 15 kernels, none of them recorded: it began no ROCTx range that --roctx-range 'no-such' names"
+says err 'its ranges are step-1|inner|backward|step-2|step-3|step-4|step-5'
+expect 3 rocm-perf profile --device software --runs 1 -o none --roctx-range no-such ./vector_add
+says err 'none was seen: see docs/profile.md'
+expect 3 rocm-perf profile --device software --runs 1 -o none --delay 60 ./vector_add
+says err 'none of them while it was recorded: see --delay'
+! grep -q 'see --delay ' err || fail 'an option that was not given'
+# A range that a thread has left open ends with the thread.
+expect 0 rocm-perf profile --device software --runs 1 -o part --roctx-range left ./marked left
+[ "$(calls_of part)" = '1 0 1' ] || fail "a range of a thread that has ended: $(calls_of part)"
 # The same region in each run: repeats are equal.
 expect 0 rocm-perf profile --device software --selected-regions -o part ./marked
 [ "$(json stability.runs part/profile.json)" = 3 ] && [ "$(json run_differences part/profile.json)" = '[]' ] || fail 'three runs of a region'

@@ -1,3 +1,4 @@
+// With "left" a thread ends within a range, and nothing else is done.
 // Five steps of two kernels, each in a ROCTx range of its number; the third is between roctxProfilerResume and
 // roctxProfilerPause. With a number, a kernel before them is in the last of so many ranges "many", which were all open.
 // Link it with a library that has the functions of ROCTx.
@@ -6,6 +7,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <thread>
 #include <vector>
 
 extern "C" {
@@ -40,6 +43,18 @@ static void in_last_of(int count, int *data, hipStream_t stream)
     roctxRangeStop(ids.back());
 }
 
+// A thread ends in its range; then the main thread launches.
+static int after_a_thread_in_a_range(int *data, hipStream_t stream)
+{
+    std::thread([=] {
+        roctxRangePushA("left");
+        forward<<<1, 64, 0, stream>>>(data);
+        (void)hipStreamSynchronize(stream);
+    }).join();
+    backward<<<1, 64, 0, stream>>>(data);
+    return hipStreamSynchronize(stream) != hipSuccess;
+}
+
 int main(int argc, char **argv)
 {
     hipStream_t stream;
@@ -47,6 +62,8 @@ int main(int argc, char **argv)
 
     if (hipMalloc(&data, sizeof host) != hipSuccess || hipStreamCreate(&stream) != hipSuccess)
         return 1;
+    if (argc > 1 && strcmp(argv[1], "left") == 0)
+        return after_a_thread_in_a_range(data, stream);
     if (argc > 1)
         in_last_of(atoi(argv[1]), data, stream);
     for (int step = 1; step <= 5; step++) {

@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "trace/records.h"
 
-enum { MAX_RECORDS = 16 };
+enum { MAX_RECORDS = 17 };
 
 struct image {
     struct rp_trace_header header;
@@ -77,6 +77,7 @@ static struct image sound(void)
         .kind = RP_REC_CALL, .call_site = 1, .u.call = {.correlation_id = 2, .name_id = 1}};
     add(&image, RP_REC_PYTHON_FRAME)->u.python_frame =
         (struct rp_rec_python_frame){.call_site_id = 7, .file_id = 1, .function_id = 2, .line = 3};
+    add(&image, RP_REC_RANGE_NAME)->u.range_name.name_id = 1;
     return image;
 }
 
@@ -242,6 +243,8 @@ static void damage(void **state)
            "file: record 15: Python frame refers to an unknown string");
     DAMAGE(image.records[15].u.python_frame.function_id = 3,
            "file: record 15: Python frame refers to an unknown string");
+    DAMAGE(image.records[16].u.range_name.name_id = 3,
+           "file: record 16: name of a range is an unknown string");
 }
 
 /* Only what a lost record can explain is let pass. */
