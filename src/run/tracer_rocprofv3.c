@@ -54,12 +54,16 @@ static void put_value(struct list *list, const char *name, const char *value)
         put(list, rp_format("--%s=%s", name, value));
 }
 
-static void put_trace(struct list *list, bool hip_calls)
+/* A range of ROCTx is of use with the calls that were made in it. Where rocprofv3 attaches, its own
+ * functions cannot be put before those of the program. */
+static void put_trace(struct list *list, bool hip_calls, bool starts)
 {
     put(list, rp_strdup("--kernel-trace"));
     if (hip_calls)
         put(list, rp_strdup("--hip-runtime-trace"));
     put(list, rp_strdup("--memory-copy-trace"));
+    if (hip_calls && starts)
+        put(list, rp_strdup("--marker-trace"));
 }
 
 /* The dispatches come with their times, so that each counter can be assigned to its launch. */
@@ -167,7 +171,7 @@ static char **rp_rocprofv3_args(const char *rocprofv3, const struct rp_rocprofv3
     else if (job->thread_trace)
         put_thread_trace(&list, job->thread_trace);
     else
-        put_trace(&list, !job->no_hip_calls);
+        put_trace(&list, !job->no_hip_calls, !job->pid);
     if (program)
         put(&list, rp_strdup("--"));
     while (program && *program)

@@ -22,6 +22,7 @@ done
 expect 0 rocm-perf analyze without
 expect 0 profile --tracer rocprofv3 --runs 1 --no-hip-calls --quiet ./saxpy_streams
 [ "$(grep -c hip-runtime-trace calls)" = 0 ] || fail 'rocprofv3 was asked for HIP calls'
+[ "$(grep -c marker-trace calls)" = 0 ] || fail 'rocprofv3 was asked for ranges without calls'
 
 # A run in time is not disturbed; one that hangs ends, with what it has started.
 expect 0 profile --runs 1 --timeout 120 --quiet ./saxpy_streams

@@ -35,7 +35,7 @@ for call in calls:
     args = call["args"]
     at = args.index("--")
     assert args[at + 1:] == ["./saxpy_streams"], args
-    for wanted in ("--kernel-trace", "--hip-runtime-trace", "--memory-copy-trace"):
+    for wanted in ("--kernel-trace", "--hip-runtime-trace", "--memory-copy-trace", "--marker-trace"):
         assert wanted in args[:at], args
     assert args[args.index("--output-format") + 1] == "rocpd"
     assert not any(arg.startswith(("--pmc", "--att")) for arg in args[:at])

@@ -41,7 +41,13 @@ static void test_args(void **state)
     assert_args(&job, program,
                 "/r|--output-directory=/out dir|--output-file=%hostname%/%pid%|--output-format|"
                 "rocpd|--disable-signal-handlers=true|--kernel-trace|--hip-runtime-trace|--memory-"
-                "copy-trace|--|./app|--||--pmc");
+                "copy-trace|--marker-trace|--|./app|--||--pmc");
+    job.pid = 7;
+    assert_args(&job, plain,
+                "/r|--output-directory=/out dir|--output-file=%hostname%/%pid%|--output-format|"
+                "rocpd|--disable-signal-handlers=true|--pid=7|--attach-duration-msec=10000000000|"
+                "--kernel-trace|--hip-runtime-trace|--memory-copy-trace|--|./app");
+    job.pid = 0;
     job.counters = counters;
     job.log = true;
     assert_args(&job, plain,
