@@ -580,6 +580,17 @@ static int put_what_ifs(const struct rp_dag *dag, const struct rp_dag_trace *tra
 /* --- the whole ----------------------------------------------------------------------------------
  */
 
+static const char *first_without_time(const struct rp_dag_trace *trace)
+{
+    const uint64_t lost = trace->repairs.zero_durations + trace->repairs.negative_durations;
+
+    for (size_t i = 0; lost && i < trace->process_count; i++)
+        for (size_t k = 0; k < trace->processes[i].op_count; k++)
+            if (trace->processes[i].ops[k].end_lost)
+                return trace->symbols[trace->processes[i].ops[k].symbol];
+    return NULL;
+}
+
 static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace,
                       struct rp_dag_result *r)
 {
@@ -605,6 +616,7 @@ static void put_facts(const struct rp_dag *dag, const struct rp_dag_trace *trace
         .late_by_ns = repairs->late_by_ns,
         .clipped_by_ns = repairs->clipped_by_ns,
         .unknown_costs = dag->delays.unknown_costs,
+        .without_time = first_without_time(trace),
     };
     for (size_t e = 0; e < dag->graph.edge_count; e++) {
         enum rp_dag_class class = rp_dag_class_of(&dag->graph, e);
@@ -806,6 +818,12 @@ double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_g
     for (size_t i = 0; i < RP_DAG_GRADE_COUNT; i++)
         all += result->grade_dependencies[i];
     return all ? (double)result->grade_dependencies[grade] / (double)all : 0;
+}
+
+double rp_dag_guessed_share(const struct rp_dag_result *result)
+{
+    return rp_dag_dependency_share(result, RP_DAG_PARTIAL) +
+           rp_dag_dependency_share(result, RP_DAG_INFERRED);
 }
 
 void rp_dag_result_free(struct rp_dag_result *result)

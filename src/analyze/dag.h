@@ -239,6 +239,9 @@ struct rp_dag_agent {
     int64_t id;       /**< in that process's trace; -1: the operations name no agent */
     int64_t node;     /**< the driver's number of it */
     bool node_known;
+    bool rank_known; /**< the rank's own GPUs have these numbers; other ranks' have them, too */
+    int64_t rank;
+    char uuid[64];                        /**< "": not known */
     uint32_t machine;                     /**< index into the machines of the run */
     int64_t busy_ns;                      /**< a kernel or copy ran */
     int64_t exposed_copy_ns;              /**< only copies ran */
@@ -257,8 +260,9 @@ struct rp_dag_fixes {
     uint64_t moved_clocks;             /**< of GPUs, in processes */
     uint64_t clipped_ends;             /**< that cannot be, by more than ends are stamped late */
     int64_t late_by_ns, clipped_by_ns; /**< the most of a late end, of a clipped one */
-    uint32_t unknown_costs; /**< blocking calls whose own cost no instance shows: taken as
-                               the cheapest other blocking call's, or 0 */
+    uint32_t unknown_costs;   /**< blocking calls whose own cost no instance shows: taken as
+                                 the cheapest other blocking call's, or 0 */
+    const char *without_time; /**< the first kernel or copy whose end is lost; NULL: none */
 };
 
 enum { RP_DAG_CONCURRENCY = 9 };
@@ -339,6 +343,9 @@ int rp_dag_analyze(struct rp_store *const *stores, size_t store_count, bool with
                    const struct rp_work *work, struct rp_dag_result *ret, struct rp_err *err);
 /** Returns the fraction of the dependencies that have this grade; 0 if there are none. */
 double rp_dag_dependency_share(const struct rp_dag_result *result, enum rp_dag_grade grade);
+/** Returns the fraction of the dependencies that are guessed: those that only times suggest, and
+ * those of calls without arguments. */
+double rp_dag_guessed_share(const struct rp_dag_result *result);
 void rp_dag_result_free(struct rp_dag_result *result);
 
 /** Says whether a kernel of this name is communication: it waits for those of other ranks. */

@@ -1,11 +1,14 @@
 /* Finds when each GPU was busy, and what it waited for when it was not. */
 #include <errno.h>
+#include <jansson.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/dag.h"
 #include "analyze/dag_graph.h"
+#include "analyze/profile.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "trace/rocpd.h"
@@ -33,10 +36,14 @@ static inline int64_t dag_end_ns(const struct rp_dag *dag, uint32_t start,
                : op->end_ns;
 }
 
-/* Says whether two processes mean the same GPU: the driver's number of it is the same, on one
- * machine. */
+/* Says whether two processes mean the same GPU: its UUID is the same, or the driver's number of it
+ * on one machine. Numbers that each rank begins anew are of its own GPUs. */
 static bool same_agent(const struct rp_dag_agent *a, const struct rp_dag_agent *b)
 {
+    if (a->uuid[0] && b->uuid[0])
+        return strcmp(a->uuid, b->uuid) == 0;
+    if (a->rank_known && b->rank_known && a->rank != b->rank)
+        return false;
     return a->node_known && b->node_known && a->node == b->node && a->machine == b->machine;
 }
 
@@ -76,19 +83,33 @@ static int by_agent(const void *a, const void *b)
     return (x->agent > y->agent) - (x->agent < y->agent);
 }
 
-static struct rp_dag_agent describe(const struct rp_dag_process *p, int32_t agent)
+static int describe(const struct rp_dag_process *p, int32_t agent, struct rp_dag_agent *ret,
+                    struct rp_err *err)
 {
     const struct rp_row_agent *row =
         agent < 0 ? NULL : rp_store_find_agent(p->from.store, p->from.guid_index, agent);
+    json_t *extdata = NULL;
+    const json_t *rank;
+    const char *uuid;
+    int rc = row ? rp_extdata_load(row->extdata, &extdata, err) : 0;
 
-    return (struct rp_dag_agent){
+    if (rc < 0)
+        return rc;
+    rank = json_object_get(extdata, "rank");
+    uuid = json_string_value(json_object_get(extdata, "gpu_uuid"));
+    *ret = (struct rp_dag_agent){
         .guid = p->guid,
         .id = agent,
         .name = row ? row->name : "",
         .node = row ? row->absolute_index : -1,
         .node_known = row && row->absolute_index >= 0,
+        .rank_known = json_is_integer(rank),
+        .rank = json_integer_value(rank),
         .machine = p->machine,
     };
+    snprintf(ret->uuid, sizeof ret->uuid, "%s", uuid ? uuid : "");
+    json_decref(extdata);
+    return 0;
 }
 
 /* Gives the agents of one process their places in the list of all. */
@@ -101,8 +122,12 @@ static int merge(const struct rp_dag_process *p, struct rp_dag_process_gpu *plac
         return rp_out_of_memory(err);
     *agents = grown;
     for (size_t i = 0; i < count; i++) {
-        const struct rp_dag_agent agent = describe(p, places[i].agent);
+        struct rp_dag_agent agent;
         size_t k = 0;
+        int rc = describe(p, places[i].agent, &agent, err);
+
+        if (rc < 0)
+            return rc;
         while (k < *agent_count && !same_agent(&grown[k], &agent))
             k++;
         if (k == *agent_count)

@@ -383,12 +383,19 @@ struct own_kernels {
     } of;
 };
 
+/* Returns what an operation takes in sums: one whose end is lost has none there, and in the graph
+ * an estimate. */
+static int64_t counted_ns(const struct rp_dag_op *op)
+{
+    return op->end_lost ? 0 : op->end_ns - op->start_ns;
+}
+
 /* @return false: memory has ended */
 static bool count_op(struct rp_dag_ranges *ranges, const struct rp_dag_trace *trace,
                      const struct rp_dag_op *op, uint32_t number, struct own_kernels *kernels)
 {
     struct rp_dag_place *place = &ranges->places.items[number];
-    const int64_t took_ns = op->end_ns - op->start_ns;
+    const int64_t took_ns = counted_ns(op);
     uint32_t at;
 
     if (op->is_copy) {
@@ -422,7 +429,7 @@ static bool count_ops(struct rp_dag_ranges *ranges, const struct rp_dag_trace *t
             if (place != RP_DAG_NONE && !count_op(ranges, trace, op, place, kernels))
                 return false;
             if (place == RP_DAG_NONE && !op->is_copy)
-                *outside_ns += op->end_ns - op->start_ns;
+                *outside_ns += counted_ns(op);
         }
     return true;
 }

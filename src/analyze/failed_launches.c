@@ -146,6 +146,7 @@ struct search {
     size_t call_count, call_capacity;
     struct turn *turns;
     size_t turn_count, turn_capacity;
+    uint64_t uncalled;  /**< dispatches that do not name their call */
     struct call *works; /**< of dispatches; only the identity is used */
     size_t work_count, work_capacity;
 };
@@ -194,8 +195,10 @@ static int add_work(void *ctx, const void *row, struct rp_err *err)
     struct search *s = ctx;
     struct call *grown;
 
-    if (!launch->correlation_id)
+    if (!launch->correlation_id) {
+        s->uncalled++;
         return 0;
+    }
     grown = rp_grow(s->works, s->work_count, &s->work_capacity, sizeof *grown);
     if (!grown)
         return rp_out_of_memory(err);
@@ -285,8 +288,9 @@ static int find_missing(struct rp_profile *profile, struct search *s, struct rp_
         else
             missing++;
     }
-    /* Dispatches do not name their call, or calls and dispatches are not of the same time. */
-    if (!started || started < missing)
+    /* Dispatches do not name their call, so that these may be what the calls have started, or calls
+     * and dispatches are not of the same time. */
+    if (!started || started < missing || (missing && s->uncalled >= missing))
         return 0;
     for (size_t i = 0; rc == 0 && i < s->call_count && missing; i++) {
         const struct rp_failed_launch row = {.api = s->calls[i].name, .calls = 1};

@@ -174,7 +174,7 @@ static int put_results(struct rp_inputs *in, const struct rp_analyze_cli *option
         *ret_inferred = (struct inferred){
             .of_path =
                 (double)parts.dag.grade_path_ns[RP_DAG_INFERRED] / (double)parts.dag.makespan_ns,
-            .of_dependencies = rp_dag_dependency_share(&parts.dag, RP_DAG_INFERRED),
+            .of_dependencies = rp_dag_guessed_share(&parts.dag),
         };
     return rc;
 }

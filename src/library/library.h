@@ -61,6 +61,9 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *ret, stru
  */
 int rp_inputs_read_counters(struct rp_inputs *in, bool wanted, struct rp_err *err);
 
+/** Says whether it is a trace of the PyTorch profiler. */
+bool rp_store_is_of_pytorch(struct rp_store *store);
+
 /** Adds counters of another run. It takes over the set, also when it fails. */
 int rp_inputs_add_counters(struct rp_inputs *in, struct rp_counters *set, struct rp_err *err);
 
@@ -181,7 +184,8 @@ struct rp_lifetime {
     int64_t start_ns, end_ns; /**< both 0: not known */
     bool by_kernels;          /**< the times are those of its kernels: it was there for longer */
     const char *run;          /**< what all processes of its run have in common; NULL: not known */
-    bool own_clock; /**< of the software device: its times do not compare with those of others */
+    bool own_clock;  /**< of the software device: its times do not compare with those of others */
+    bool of_pytorch; /**< a trace of its profiler, which does not say of which command it is */
 };
 
 int rp_lifetime_of(struct rp_store *store, struct rp_lifetime *ret, struct rp_err *err);

@@ -147,13 +147,21 @@ static const struct member *stranger(const struct member *members, size_t count,
     return NULL;
 }
 
+static const char *traces_that_do(const struct rp_lifetime *a, const struct rp_lifetime *b)
+{
+    return a->of_pytorch && b->of_pytorch
+               ? "let all ranks record the same steps (schedule of torch.profiler.profile), so that"
+                 " their traces overlap"
+               : "traces that do (rocprofv3 --output-format rocpd)";
+}
+
 static int refuse(const struct rp_lifetime *a, const struct rp_lifetime *b, struct rp_err *err)
 {
     if (!a->command[0] || !b->command[0])
         return rp_fail(err, RP_BAD_INPUT,
                        "%s and %s ran one after the other, and do not say of which command they "
-                       "are: give one of them, or traces that do (rocprofv3 --output-format rocpd)",
-                       a->path, b->path);
+                       "are: give one of them, or %s",
+                       a->path, b->path, traces_that_do(a, b));
     if (strcmp(a->command, b->command) == 0)
         return rp_fail(
             err, RP_BAD_INPUT,
@@ -240,9 +248,8 @@ static int note_difference(const struct rp_lifetime *a, const struct rp_lifetime
     if (!a->command[0] || !b->command[0])
         return rp_fail(err, RP_BAD_INPUT,
                        "%s and %s ran one after the other, or on machines whose clocks differ, and"
-                       " do not say of which command they are: give those of one run, or traces"
-                       " that do (rocprofv3 --output-format rocpd)",
-                       a->path, b->path);
+                       " do not say of which command they are: give those of one run, or %s",
+                       a->path, b->path, traces_that_do(a, b));
     if (strcmp(a->command, b->command) == 0)
         rp_note(notes,
                 "%s and %s are of '%.60s', one after the other: results only hold for traces of"

@@ -69,6 +69,7 @@ int rp_lifetime_of(struct rp_store *store, struct rp_lifetime *ret, struct rp_er
     ret->guid = ret->guid ? ret->guid : "";
     device = rp_store_metadata(store, "rocm_perf_device");
     ret->own_clock = device && strcmp(device, "software") == 0;
+    ret->of_pytorch = rp_store_is_of_pytorch(store);
     if (count) {
         ret->machine = machine_of(nodes, node_count, p->guid_index);
         ret->command = p->command ? p->command : "";
@@ -343,6 +344,14 @@ static int note_other_vendor(struct rp_inputs *in, struct rp_store *store, struc
     return rc;
 }
 
+static void note_oddities(struct rp_inputs *in, struct rp_store *store)
+{
+    const char *line = rp_store_metadata(store, RP_STORE_READ_NOTES_TAG), *end;
+
+    for (; line && (end = strchr(line, '\n')); line = end + 1)
+        rp_note(&in->notes, "%s: %.*s", rp_store_path(store), (int)(end - line), line);
+}
+
 static int open_kineto(const char *path, struct rp_inputs *in, struct rp_err *err)
 {
     struct rp_store *store;
@@ -350,6 +359,8 @@ static int open_kineto(const char *path, struct rp_inputs *in, struct rp_err *er
 
     if (rc == 0)
         rc = add_store(in, store, NULL, err);
+    if (rc == 0)
+        note_oddities(in, store);
     return rc < 0 ? rc : note_other_vendor(in, store, err);
 }
 
@@ -913,7 +924,8 @@ static int find_ranks(struct rp_store *store, bool *has, uint64_t ranks, struct 
     return rc;
 }
 
-static void note_missing(struct rp_inputs *in, const bool *has, uint64_t ranks)
+static void note_missing(const struct rp_inputs *in, const bool *has, uint64_t ranks,
+                         uint64_t missing)
 {
     enum { MOST_NAMED = 8 };
     rp_autobuf names = {0};
@@ -923,9 +935,8 @@ static void note_missing(struct rp_inputs *in, const bool *has, uint64_t ranks)
         if (!has[i])
             rp_buf_printf(&names, "%s%" PRIu64, named++ ? ", " : "", i);
     rp_note(&in->notes, "rank%s %s%s of %" PRIu64 " %s left no result: nothing here is of %s",
-            in->ranks_missing > 1 ? "s" : "", rp_buf_text(&names),
-            in->ranks_missing > named ? ", ..." : "", ranks, in->ranks_missing > 1 ? "have" : "has",
-            in->ranks_missing > 1 ? "them" : "it");
+            missing > 1 ? "s" : "", rp_buf_text(&names), missing > named ? ", ..." : "", ranks,
+            missing > 1 ? "have" : "has", missing > 1 ? "them" : "it");
 }
 
 /* What is left of an earlier run would be taken for a part of this one. */
@@ -945,9 +956,47 @@ static int refuse_other_runs(const char *folder, const struct rp_inputs *in, str
     return 0;
 }
 
+bool rp_store_is_of_pytorch(struct rp_store *store)
+{
+    const char *format = rp_store_metadata(store, RP_STORE_FORMAT_TAG);
+
+    return format && strcmp(format, RP_STORE_FORMAT_PYTORCH) == 0;
+}
+
+/* A rank is one process there, which may have written a file for each of some steps.
+ * @param firsts has room for all ranks */
+static int note_doubled(struct rp_inputs *in, struct rp_store **firsts, uint64_t ranks,
+                        struct rp_err *err)
+{
+    rp_autofree bool *has = calloc(ranks, sizeof *has);
+    int rc = has ? 0 : rp_out_of_memory(err);
+
+    for (size_t i = 0; i < in->store_count && rc == 0; i++) {
+        uint64_t rank = 0;
+
+        if (!rp_store_is_of_pytorch(in->stores[i]))
+            continue;
+        rc = find_ranks(in->stores[i], has, ranks, err);
+        while (rank < ranks && !has[rank])
+            rank++;
+        if (rank == ranks)
+            continue;
+        has[rank] = false;
+        if (firsts[rank])
+            rp_note(&in->notes,
+                    "%s and %s are both of rank %" PRIu64
+                    ": unless they are of different steps, its times count twice; give one",
+                    rp_store_path(firsts[rank]), rp_store_path(in->stores[i]), rank);
+        else
+            firsts[rank] = in->stores[i];
+    }
+    return rc;
+}
+
 static int check_ranks(char *const *paths, size_t count, struct rp_inputs *in, struct rp_err *err)
 {
     enum { MOST_RANKS = 1 << 20 }; /* The number is that of a file. */
+    rp_autofree struct rp_store **firsts = NULL;
     rp_autofree bool *has = NULL;
     uint64_t ranks = 0, found = 0;
     int rc = 0;
@@ -960,8 +1009,10 @@ static int check_ranks(char *const *paths, size_t count, struct rp_inputs *in, s
     if (ranks < 2 || ranks > MOST_RANKS)
         return 0;
     has = calloc(ranks, sizeof *has);
-    if (!has)
+    firsts = calloc(ranks, sizeof(*firsts));
+    if (!has || !firsts)
         return rp_out_of_memory(err);
+    rc = note_doubled(in, firsts, ranks, err);
     for (size_t i = 0; i < in->store_count && rc == 0; i++)
         rc = find_ranks(in->stores[i], has, ranks, err);
     for (uint64_t i = 0; i < ranks; i++)
@@ -970,8 +1021,33 @@ static int check_ranks(char *const *paths, size_t count, struct rp_inputs *in, s
         rc = refuse_other_runs(paths[0], in, err);
     if (rc < 0 || found == ranks || !is_job(paths, count, has, ranks))
         return rc;
-    in->ranks_missing = ranks - found;
-    note_missing(in, has, ranks);
+    note_missing(in, has, ranks, ranks - found);
+    /* Who gives traces of a profiler may have chosen some of the ranks. */
+    if (!rp_store_is_of_pytorch(in->stores[0]))
+        in->ranks_missing = ranks - found;
+    return 0;
+}
+
+static bool is_of_software(struct rp_store *store)
+{
+    const char *device = rp_store_metadata(store, "rocm_perf_device");
+
+    return device && strcmp(device, "software") == 0;
+}
+
+/* Modelled times and counters say nothing of what a GPU has run, not even as counters only. */
+static int refuse_mixed_devices(struct rp_store *const *stores, size_t count, struct rp_err *err)
+{
+    for (size_t i = 1; i < count; i++) {
+        const bool software = is_of_software(stores[i]);
+
+        if (software != is_of_software(stores[0]))
+            return rp_fail(err, RP_BAD_INPUT,
+                           "%s is of the software device and %s is not, so they are not of one "
+                           "run: give them one at a time",
+                           rp_store_path(stores[software ? i : 0]),
+                           rp_store_path(stores[software ? 0 : i]));
+    }
     return 0;
 }
 
@@ -1004,6 +1080,8 @@ int rp_inputs_open(char *const *paths, size_t count, struct rp_inputs *in, struc
 
     if (rc == 0)
         rc = refuse_duplicate_inputs(in->stores, in->store_count, err);
+    if (rc == 0)
+        rc = refuse_mixed_devices(in->stores, in->store_count, err);
     if (rc == 0)
         rc = rp_store_tell_apart(in->stores, in->store_count, NULL, err);
     if (rc == 0)

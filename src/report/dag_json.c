@@ -71,6 +71,8 @@ static void add_agent(struct rp_json_writer *json, const struct rp_dag_agent *a)
     rp_json_add_text(json, "guid", a->guid ? a->guid : "");
     rp_json_add_int(json, "idle_ns", a->idle_ns);
     rp_json_add_text(json, "name", a->name);
+    if (a->rank_known)
+        rp_json_add_int(json, "rank", a->rank);
     rp_json_end(json);
 }
 

@@ -3,6 +3,7 @@
  * @brief Prints what the execution graph tells: the critical path, ranges, communication, limits.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,12 +160,15 @@ static void dag_term_put_agent(const struct rp_page *page, const struct rp_dag_r
                                const struct rp_dag_agent *a)
 {
     rp_autobuf text = {0};
+    char rank[40] = "";
 
+    if (a->rank_known)
+        snprintf(rank, sizeof rank, " of rank %" PRId64, a->rank);
     put_causes(r, a, &text);
     page->out->failed |= text.failed;
-    rp_page_line(page, RP_INK_PLAIN, 2, "%s %" PRId64 "  %s %% busy%s",
-                 *a->name ? a->name : "agent", a->id, percent(a->busy_ns, r->makespan_ns).text,
-                 rp_buf_text(&text));
+    rp_page_line(page, RP_INK_PLAIN, 2, "%s %" PRId64 "%s  %s %% busy%s",
+                 *a->name ? a->name : "agent", a->id, rank,
+                 percent(a->busy_ns, r->makespan_ns).text, rp_buf_text(&text));
 }
 
 static void put_agents(const struct rp_page *page, const struct rp_dag_result *r)
@@ -438,7 +442,8 @@ static void put_bounds(const struct rp_page *page, const struct rp_dag_result *r
         if (w->num || strcmp(least.text, most.text) == 0)
             continue;
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "%s: its limit of %s %% end to end may be anything from %s to %s %%",
+                     "%s: if it took no time, %s %% end to end; guessed dependencies leave that "
+                     "between %s and %s %%",
                      w->symbol, change(w->makespan_ns, r->makespan_ns).text, most.text, least.text);
         return;
     }
@@ -499,8 +504,13 @@ static void dag_term_put_repairs(const struct rp_page *page, const struct rp_dag
 
     if (lost)
         rp_page_line(page, RP_INK_YELLOW, 0,
-                     "%" PRIu64 " end%s not after the start: estimated for the path, 0 in sums",
-                     lost, lost == 1 ? " is" : "s are");
+                     "%" PRIu64 " end%s not after the start%s%.60s%s: estimated for the path, 0 in "
+                     "sums; record it again",
+                     lost, lost == 1 ? " is" : "s are",
+                     !m->without_time ? ""
+                     : lost == 1      ? " ("
+                                      : " (first ",
+                     m->without_time ? m->without_time : "", m->without_time ? ")" : "");
     if (m->never_ended)
         rp_page_line(page, RP_INK_YELLOW, 0,
                      "%" PRIu64 " %s left out: a start or end is missing, 0 or negative",

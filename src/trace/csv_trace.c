@@ -92,12 +92,31 @@ static const char *what_by_events(const char *head)
                : NULL;
 }
 
+/* Editors and shells of Windows write such texts. Of UTF-16 without a mark, the first characters
+ * have a zero byte each. */
+static const char *what_by_encoding(const char *head)
+{
+    const bool little = (head[0] == '{' || head[0] == '[') && head[1] == 0 && head[2] != 0;
+    const bool big = head[0] == 0 && (head[1] == '{' || head[1] == '[');
+
+    if (strncmp(head, "\xef\xbb\xbf", 3) == 0)
+        return "text behind a byte order mark (BOM), which is not read: remove the mark, as"
+               " tail -c +4 FILE does";
+    return little || big || strncmp(head, "\xff\xfe", 2) == 0 || strncmp(head, "\xfe\xff", 2) == 0
+               ? "text in UTF-16, which is not read: convert it, as iconv -f UTF-16 -t UTF-8 FILE"
+                 " does"
+               : NULL;
+}
+
 const char *rp_foreign_what(const char *path)
 {
     const char *what = what_by_name(path);
     rp_autofree char *head = what ? NULL : head_of(path);
     const char *begin = head ? head + strspn(head, " \t\r\n") : "";
+    const char *encoding = head ? what_by_encoding(head) : NULL;
 
+    if (encoding)
+        return encoding;
     return *begin == '{' || *begin == '[' ? what_by_events(begin) : what;
 }
 

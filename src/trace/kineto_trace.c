@@ -28,6 +28,21 @@ struct kineto_stream {
     int64_t gpu, number, id;
 };
 
+struct kineto;
+typedef int add_fn(struct kineto *k, struct rp_err *err);
+
+/** This began by an event of its own, and waits for the one that ends it. */
+struct kineto_open {
+    int64_t pid, thread, region;
+    uint32_t name; /**< in the names */
+};
+
+/** Counts what is said in one line, with the name of the first. */
+struct kineto_oddity {
+    uint64_t count;
+    char *first; /**< NULL: none */
+};
+
 /** Zero-initialise it; the owner of the parts releases them. */
 struct kineto {
     struct rp_memdb m;
@@ -42,7 +57,14 @@ struct kineto {
     } streams;
     struct {
         RP_VEC(int64_t);
-    } gpus;                        /**< as the events number them */
+    } gpus; /**< as the events number them */
+    struct {
+        RP_VEC(struct kineto_open);
+    } open;
+    struct rp_map names; /**< of threads that have no number, and of what is open */
+    struct kineto_oddity untimed, uncalled;
+    int64_t rank, rank_count;      /**< -1, 0: not known */
+    char *odd_rank;                /**< what the file says instead, or NULL */
     json_t *devices, *distributed; /**< what the file says of them, or NULL */
     char *program;                 /**< name of the process, or NULL */
     int64_t pid;
@@ -128,6 +150,33 @@ static int add_event(struct kineto *k, int64_t correlation, int64_t *ret, struct
 
     return rp_memdb_run(&k->m, "INSERT INTO rocpd_event (id, stack_id) VALUES (?1, ?2)", values, 2,
                         NULL, 0, err);
+}
+
+/* Only the first name is kept. */
+static int note_oddity(const struct kineto *k, struct kineto_oddity *oddity, struct rp_err *err)
+{
+    const char *name = text(k, "name");
+
+    if (oddity->count++)
+        return 0;
+    oddity->first = strdup(name ? name : "");
+    return oddity->first ? 0 : rp_out_of_memory(err);
+}
+
+/* Returns a thread's number. One that has only a name gets a number that no thread of Linux has. */
+static int thread_of(struct kineto *k, int64_t *ret, struct rp_err *err)
+{
+    const char *name = text(k, "tid");
+    uint32_t number;
+
+    *ret = whole(k, "tid", INT64_MIN);
+    if (*ret != INT64_MIN || !name) {
+        *ret = *ret == INT64_MIN ? 0 : *ret;
+        return 0;
+    }
+    number = rp_map_add_text(&k->names, name);
+    *ret = (1LL << 32) + number;
+    return number == RP_NO_NUMBER ? rp_out_of_memory(err) : 0;
 }
 
 /* --- GPUs and streams ------------------------------------------------------------------------ */
@@ -271,6 +320,8 @@ static int add_kernel(struct kineto *k, struct rp_err *err)
         result = add_event(k, whole(k, "args.correlation", 0), &v[6], err);
     if (result == 0)
         result = note_collective(k, v[0], err);
+    if (result == 0 && whole(k, "args.correlation", 0) <= 0)
+        result = note_oddity(k, &k->uncalled, err);
     if (result < 0)
         return result;
     geometry_of(k, false, &v[7]);
@@ -380,9 +431,11 @@ static int check_process(struct kineto *k, struct rp_err *err)
 static int put_region(struct kineto *k, const char *name, int64_t event, const int64_t time[2],
                       struct rp_err *err)
 {
-    int64_t v[6] = {++k->call_count, whole(k, "tid", 0), time[START], time[END], 0, event};
-    int result = rp_memdb_string(&k->m, name, &v[4], err);
+    int64_t v[6] = {++k->call_count, 0, time[START], time[END], 0, event};
+    int result = thread_of(k, &v[1], err);
 
+    if (result == 0)
+        result = rp_memdb_string(&k->m, name, &v[4], err);
     return result < 0
                ? result
                : rp_memdb_run(&k->m, "INSERT INTO rocpd_region VALUES (?1, ?2, ?3, ?4, ?5, ?6)", v,
@@ -405,6 +458,14 @@ static int add_call(struct kineto *k, struct rp_err *err)
     return result < 0 ? result : put_region(k, name, event, time, err);
 }
 
+/* Its other kinds have a beginning and an end of their own. */
+static bool is_whole_event(const struct kineto *k)
+{
+    const char *phase = text(k, "ph");
+
+    return phase && *phase == 'X';
+}
+
 /* An operator or an annotation encloses calls as a range of ROCTx does. */
 static int add_range(struct kineto *k, struct rp_err *err)
 {
@@ -414,6 +475,8 @@ static int add_range(struct kineto *k, struct rp_err *err)
 
     k->range_count++;
     name = name ? name : "";
+    if (result == 0 && is_whole_event(k) && (!field(k, "dur") || time[END] < time[START]))
+        result = note_oddity(k, &k->untimed, err);
     if (result < 0)
         return result;
     k->m.events++;
@@ -422,6 +485,52 @@ static int add_range(struct kineto *k, struct rp_err *err)
                           " VALUES (?1, json_object('message', ?2))",
                           &event, 1, &name, 1, err);
     return result < 0 ? result : put_region(k, "roctxRange", event, time, err);
+}
+
+/* --- beginnings and ends --------------------------------------------------------------------- */
+
+/* Tools that rewrite traces make two events of one. */
+static int begin(struct kineto *k, add_fn *add, struct rp_err *err)
+{
+    struct kineto_open open = {.pid = whole(k, "pid", -1), .region = k->call_count + 1};
+    const char *name = text(k, "name");
+    int result = thread_of(k, &open.thread, err);
+
+    if (result == 0)
+        result = add(k, err);
+    if (result < 0)
+        return result;
+    open.name = rp_map_add_text(&k->names, name ? name : "");
+    return open.name != RP_NO_NUMBER && rp_vec_push(&k->open, open) == 0 ? 0
+                                                                         : rp_out_of_memory(err);
+}
+
+/* It ends the innermost of its thread that has its name, if it has one. */
+static int end(struct kineto *k, struct rp_err *err)
+{
+    const char *name = text(k, "name");
+    const uint32_t wanted = name ? rp_map_add_text(&k->names, name) : 0;
+    const int64_t pid = whole(k, "pid", -1);
+    int64_t v[2], thread;
+    size_t at = k->open.count;
+    int result = wanted == RP_NO_NUMBER ? rp_out_of_memory(err) : thread_of(k, &thread, err);
+
+    if (result < 0)
+        return result;
+    while (at > 0 && (k->open.items[at - 1].pid != pid || k->open.items[at - 1].thread != thread ||
+                      (name && k->open.items[at - 1].name != wanted)))
+        at--;
+    if (at == 0)
+        return 0;
+    if (!rp_json_thousandths(field(k, "ts"), &v[1]) ||
+        __builtin_add_overflow(v[1], k->added_ns, &v[1]))
+        return rp_fail(err, RP_BAD_INPUT, "its ts is no time in microseconds");
+    v[0] = k->open.items[at - 1].region;
+    k->open.count--;
+    memmove(&k->open.items[at - 1], &k->open.items[at],
+            (k->open.count - at + 1) * sizeof *k->open.items);
+    return rp_memdb_run(&k->m, "UPDATE rocpd_region SET end = ?2 WHERE id = ?1", v, 2, NULL, 0,
+                        err);
 }
 
 /* --- Python ---------------------------------------------------------------------------------- */
@@ -489,13 +598,15 @@ static bool read_place(const char *name, struct place *ret)
 static int add_frame(struct kineto *k, struct rp_err *err)
 {
     const char *name = text(k, "name");
-    int64_t v[4] = {whole(k, "tid", 0)};
+    int64_t v[4];
     struct place place;
     int result;
 
     if (!name || !read_place(name, &place))
         return 0;
-    result = times(k, &v[1], err);
+    result = thread_of(k, &v[0], err);
+    if (result == 0)
+        result = times(k, &v[1], err);
     if (result == 0)
         result = rp_memdb_string(&k->m, name, &v[3], err);
     k->frame_count++;
@@ -708,7 +819,9 @@ static const char *instruction_set(const json_t *device)
     return "";
 }
 
-static json_t *properties(const json_t *device)
+/* Each rank may see its GPU as the first one, so that the number alone does not tell which it is.
+ */
+static json_t *properties(const struct kineto *k, const json_t *device)
 {
     json_t *units = json_object_get(device, "numSms"), *wave = json_object_get(device, "warpSize"),
            *bytes = json_object_get(device, "totalGlobalMem");
@@ -720,6 +833,10 @@ static json_t *properties(const json_t *device)
         json_object_set(ret, "wave_front_size", wave);
     if (json_is_integer(bytes))
         json_object_set_new(ret, "mem_banks", json_pack("[{sO}]", "size_in_bytes", bytes));
+    if (json_string_length(json_object_get(device, "uuid")))
+        json_object_set(ret, "gpu_uuid", json_object_get(device, "uuid"));
+    else if (k->rank >= 0)
+        json_object_set_new(ret, "rank", json_integer(k->rank));
     return ret;
 }
 
@@ -732,7 +849,7 @@ static int add_gpu(struct kineto *k, int64_t number, struct rp_err *err)
         *name && !amd && !begins(name, "NVIDIA") ? rp_format("NVIDIA %s", name) : strdup(name);
     rp_autofree char *capability = rp_format("sm_%d%d", (int)property(device, "computeMajor"),
                                              (int)property(device, "computeMinor"));
-    json_t *extra = properties(device);
+    json_t *extra = properties(k, device);
     rp_autofree char *extdata = json_dumps(extra, JSON_COMPACT | JSON_SORT_KEYS);
     const char *texts[] = {!device ? ""
                            : amd   ? instruction_set(device)
@@ -754,19 +871,40 @@ static int add_gpu(struct kineto *k, int64_t number, struct rp_err *err)
                         v, 2, texts, 4, err);
 }
 
-static int add_process(struct kineto *k, struct rp_err *err)
+/* Ranks are 0 to world_size - 1. */
+static int find_rank(struct kineto *k, struct rp_err *err)
 {
     const json_t *rank = json_object_get(k->distributed, "rank"),
                  *size = json_object_get(k->distributed, "world_size");
+    const int64_t number = json_integer_value(rank), count = json_integer_value(size);
+    rp_autofree char *of = NULL, *is = NULL;
+
+    k->rank = -1;
+    if (!rank)
+        return 0;
+    if (json_is_integer(rank) && number >= 0 &&
+        (!size || (json_is_integer(size) && number < count))) {
+        k->rank = number;
+        k->rank_count = count;
+        return 0;
+    }
+    is = json_dumps(rank, JSON_COMPACT | JSON_ENCODE_ANY);
+    of = size ? json_dumps(size, JSON_COMPACT | JSON_ENCODE_ANY) : strdup("an unknown number");
+    k->odd_rank = is && of ? rp_format("%s of %s", is, of) : NULL;
+    return k->odd_rank ? 0 : rp_out_of_memory(err);
+}
+
+static int add_process(struct kineto *k, struct rp_err *err)
+{
     json_t *environment = json_object();
     rp_autofree char *variables = NULL;
     const char *texts[2] = {k->program};
     const int64_t pid = k->pid_known ? k->pid : 0;
 
-    if (json_is_integer(rank))
-        json_object_set(environment, "RANK", (json_t *)rank);
-    if (json_is_integer(size))
-        json_object_set(environment, "WORLD_SIZE", (json_t *)size);
+    if (k->rank >= 0)
+        json_object_set_new(environment, "RANK", json_integer(k->rank));
+    if (k->rank_count > 0)
+        json_object_set_new(environment, "WORLD_SIZE", json_integer(k->rank_count));
     texts[1] = variables = json_dumps(environment, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(environment);
     if (!variables)
@@ -797,8 +935,6 @@ static int add_streams(struct kineto *k, struct rp_err *err)
 
 /* --- the document ---------------------------------------------------------------------------- */
 
-typedef int add_fn(struct kineto *k, struct rp_err *err);
-
 static const struct {
     const char *category;
     add_fn *add;
@@ -825,12 +961,32 @@ static int take_event(struct kineto *k, struct rp_err *err)
 
     if (phase && *phase == 'M')
         return take_name_of_process(k, err);
-    if (!phase || strcmp(phase, "X") != 0 || !category)
+    if (phase && strcmp(phase, "E") == 0)
+        return end(k, err);
+    if (!phase || (strcmp(phase, "X") != 0 && strcmp(phase, "B") != 0) || !category)
         return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].category, category) == 0)
-            return kinds[i].add(k, err);
+            return *phase == 'X' ? kinds[i].add(k, err)
+                   : kinds[i].add == add_range || kinds[i].add == add_call
+                       ? begin(k, kinds[i].add, err)
+                       : note_oddity(k, &k->untimed, err);
     return 0;
+}
+
+static int check_event(struct kineto *k, struct rp_err *err)
+{
+    char first;
+    int result = rp_json_stream_peek(&k->cut, &first, err);
+
+    return result < 0 || first == '{' || first == '\0' || first == ']'
+               ? result
+               : rp_fail(err, RP_BAD_INPUT,
+                         "an event is an object in braces, and this one is %s: remove it",
+                         first == 'n'   ? "null"
+                         : first == '"' ? "a text"
+                         : first == '[' ? "a list"
+                                        : "none");
 }
 
 static int read_events(struct kineto *k, struct rp_err *err)
@@ -841,7 +997,9 @@ static int read_events(struct kineto *k, struct rp_err *err)
         result = rp_json_stream_next(&k->cut, ']', n == 0, err);
         if (result <= 0)
             break;
-        result = rp_json_stream_object(&k->cut, &k->record, err);
+        result = check_event(k, err);
+        if (result == 0)
+            result = rp_json_stream_object(&k->cut, &k->record, err);
         if (result == 0)
             result = take_event(k, err);
         if (result < 0)
@@ -1013,10 +1171,104 @@ static int check_contents(const struct kineto *k, struct rp_err *err)
                    k->range_count, k->call_count - (int64_t)k->range_count, again);
 }
 
+/* The same kernel at the same time in the same stream, by the same call: of two traces of one run,
+ * or of one that was written twice. */
+static int find_doubles(struct kineto *k, struct kineto_oddity *ret, struct rp_err *err)
+{
+    sqlite3_stmt *rows;
+    int result = rp_memdb_statement(
+        &k->m,
+        "SELECT sum(times - 1), min(name) FROM (SELECT count(*) AS times, max(y.kernel_name)"
+        " AS name FROM rocpd_kernel_dispatch d JOIN rocpd_event e ON e.id = d.event_id"
+        " JOIN rocpd_info_kernel_symbol y ON y.id = d.kernel_id"
+        " GROUP BY d.start, d.end, d.stream_id, d.agent_id, d.kernel_id, e.stack_id)"
+        " WHERE times > 1",
+        &rows, err);
+
+    if (result < 0)
+        return result;
+    if (sqlite3_step(rows) == SQLITE_ROW && sqlite3_column_int64(rows, 0) > 0) {
+        ret->count = (uint64_t)sqlite3_column_int64(rows, 0);
+        ret->first = strdup((const char *)sqlite3_column_text(rows, 1));
+    }
+    return ret->count && !ret->first ? rp_out_of_memory(err) : 0;
+}
+
+static int put_metadata(struct kineto *k, const char *tag, const char *value, struct rp_err *err)
+{
+    const char *texts[] = {tag, value};
+
+    return value ? rp_memdb_run(&k->m, "INSERT INTO rocpd_metadata (tag, value) VALUES (?1, ?2)",
+                                NULL, 0, texts, 2, err)
+                 : rp_out_of_memory(err);
+}
+
+static void put_oddity(struct rp_buf *notes, const struct kineto_oddity *oddity, const char *what,
+                       const char *consequence)
+{
+    if (oddity->count == 1)
+        rp_buf_printf(notes, "its event %.60s %s: %s\n", oddity->first, what, consequence);
+    else if (oddity->count)
+        rp_buf_printf(notes, "%" PRIu64 " of its events, such as %.60s, each %s: %s\n",
+                      oddity->count, oddity->first, what, consequence);
+}
+
+/* What began and has not ended has no duration, either. */
+static int add_unended(struct kineto *k, struct rp_err *err)
+{
+    if (k->open.count == 0)
+        return 0;
+    k->untimed.count += k->open.count;
+    if (!k->untimed.first)
+        k->untimed.first = strdup(k->names.keys[k->open.items[0].name].bytes);
+    return k->untimed.first ? 0 : rp_out_of_memory(err);
+}
+
+/* Each line stands for itself; rp_inputs_open passes them on. */
+static int put_notes(struct kineto *k, struct rp_err *err)
+{
+    struct kineto_oddity doubles = {0};
+    rp_autobuf notes = {0};
+    int result = find_doubles(k, &doubles, err);
+
+    if (result == 0)
+        result = add_unended(k, err);
+    if (k->odd_rank)
+        rp_buf_printf(
+            &notes, "its distributedInfo says rank %.40s, which cannot be: its rank is not known\n",
+            k->odd_rank);
+    if (result == 0) {
+        put_oddity(&notes, &k->untimed, "has no duration",
+                   "nothing counts as launched in it; stop the profiler before the program ends");
+        put_oddity(&notes, &k->uncalled, "is a kernel without correlation",
+                   "what launched it is not known, so that it counts in no range");
+        put_oddity(&notes, &doubles, "stands twice, with the same times, stream and call",
+                   "its time counts twice; give a trace that has it once");
+    }
+    free(doubles.first);
+    if (result < 0 || notes.len == 0)
+        return result;
+    return put_metadata(k, RP_STORE_READ_NOTES_TAG, rp_buf_text(&notes), err);
+}
+
+static int put_facts(struct kineto *k, struct rp_err *err)
+{
+    rp_autofree char *ranks = rp_format("%" PRId64, k->rank_count);
+    int result = put_metadata(k, RP_STORE_FORMAT_TAG, RP_STORE_FORMAT_PYTORCH, err);
+
+    if (result == 0 && k->rank_count > 1)
+        result = put_metadata(k, RP_STORE_RANKS_TAG, ranks, err);
+    return result < 0 ? result : put_notes(k, err);
+}
+
 static int put_rest(struct kineto *k, struct rp_err *err)
 {
     int result = k->frame_count ? put_call_sites(k, err) : 0;
 
+    if (result == 0)
+        result = find_rank(k, err);
+    if (result == 0)
+        result = put_facts(k, err);
     if (result == 0)
         result = move_times(k, err);
     if (result == 0)
@@ -1030,6 +1282,20 @@ static int put_rest(struct kineto *k, struct rp_err *err)
     return result < 0 ? result : rp_sql_exec(k->m.db, kineto_rest, err);
 }
 
+/* Two traces in one file would be read as the first alone. */
+static int check_end(struct kineto *k, struct rp_err *err)
+{
+    char more;
+    int result = rp_json_stream_peek(&k->cut, &more, err);
+
+    return result < 0 || more == '\0'
+               ? result
+               : rp_fail(err, RP_BAD_INPUT,
+                         "there is more behind the end of the trace, from byte %" PRIu64
+                         " on: give each trace in a file of its own",
+                         rp_json_stream_offset(&k->cut) + 1);
+}
+
 static int read_trace(struct kineto *k, const char *path, struct rp_err *err)
 {
     int result = rp_json_stream_open(&k->cut, path, 0, err);
@@ -1038,6 +1304,8 @@ static int read_trace(struct kineto *k, const char *path, struct rp_err *err)
         result = rp_memdb_begin(&k->m, "", kineto_tables, err);
     if (result == 0)
         result = read_document(k, err);
+    if (result == 0)
+        result = check_end(k, err);
     if (result == 0)
         result = check_contents(k, err);
     return result < 0 ? result : put_rest(k, err);
@@ -1053,6 +1321,11 @@ static void end_read(struct kineto *k)
     rp_idmap_free(&k->stream_numbers);
     rp_idmap_free(&k->stream_ids);
     rp_vec_free(&k->gpus);
+    rp_vec_free(&k->open);
+    rp_map_free(&k->names);
+    free(k->untimed.first);
+    free(k->uncalled.first);
+    free(k->odd_rank);
     json_decref(k->devices);
     json_decref(k->distributed);
     free(k->program);

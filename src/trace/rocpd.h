@@ -347,6 +347,11 @@ RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
 /** This metadata says how many ranks the job has, each of which leaves traces; absent: not known.
  */
 #define RP_STORE_RANKS_TAG "rocm_perf_ranks"
+/** This metadata says of which tool a trace is that is no database: RP_STORE_FORMAT_PYTORCH. */
+#define RP_STORE_FORMAT_TAG     "rocm_perf_format"
+#define RP_STORE_FORMAT_PYTORCH "pytorch"
+/** This metadata has what was odd when such a trace was read, a line each: for people. */
+#define RP_STORE_READ_NOTES_TAG "rocm_perf_read_notes"
 /** This metadata is the same in all traces of a run with several processes, and in no other. */
 #define RP_STORE_RUN_TAG "rocm_perf_run"
 /**

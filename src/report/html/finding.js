@@ -52,7 +52,8 @@ function notices(docs, app) {
   if (profile && profile.launches && profile.launches.failed > 0) made.push(el('p', { id: 'failed-launches' }, `${whole(profile.launches.failed)} of ${whole(profile.launches.calls)} launches started no kernel, so their work is in no time on this page: ` + profile.launches.failed_launches.slice(0, 5).map((f) => `${f.calls > 1 ? whole(f.calls) + ' x ' : ''}${f.api}${f.kernel ? ' of ' + plain(f.kernel) : ''} (${or(f.error, 'no kernel in the trace')})`).join('; ') + '.'));
   if (profile && (profile.run_differences || []).length) made.push(el('p', { id: 'run-differences' }, 'The runs launch different work, which is part of their spread: ' + profile.run_differences.slice(0, 5).map((d) => `${plain(d.name)} ${d.runs_calls.slice(0, 12).join(', ')} launches${d.geometry_differs ? ', other grid or block' : ''}`).join('; ') + '.'));
   if (dag && dag.disturbed_by.length) made.push(el('p', {}, 'The times are not those of the program alone: ' + dag.disturbed_by.map(words).join(', ') + '.'));
-  if (dag && dag.grades.inferred.dependency_share > 0) made.push(el('p', {}, `${percent(dag.grades.inferred.dependency_share)} of the dependencies are guessed, with ${percent(dag.grades.inferred.path_share)} of the critical path’s time.`));
+  const guessed = dag ? dag.grades.partial.dependency_share + dag.grades.inferred.dependency_share : 0;
+  if (guessed > 0) made.push(el('p', {}, `${percent(guessed)} of the dependencies are guessed, with ${percent(dag.grades.inferred.path_share)} of the critical path’s time.`));
   return made;
 }
 
