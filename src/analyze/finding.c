@@ -210,6 +210,28 @@ static double left_of_barriers(const struct rp_features *f)
     return 1 - barrier * (1 - 0.5 * smaller(others / larger(1 - barrier, 0.01), 1));
 }
 
+/* Says whether a rule is about waits for kernel arguments and constants, which loads in flight do
+ * not shorten. */
+static bool is_about_scalar_loads(const struct rp_rule *rule)
+{
+    return rule && rule->gain == RP_GAIN_LATENCY && rule->when[0].feature == RP_FEATURE_TIME_SCALAR;
+}
+
+/* Returns the part of the kernel's time in which no wave runs: it takes to start and to end the
+ * kernel, as with one without work (between two others 2.2 us, of which the kernel itself has
+ * half). The rest of what traced waves do not explain goes with their time. */
+static double outside_waves(const struct rp_features *f)
+{
+    const double between_others_ns = 2200, alone_ns = 1100;
+    const struct rp_quantity *traced = &f->of[RP_FEATURE_TRACED_SHARE];
+    const double duration_ns = value_or(f, RP_FEATURE_DURATION_NS, 0);
+
+    if (duration_ns <= 0)
+        return 0;
+    return traced->known ? smaller(1 - traced->value, between_others_ns / duration_ns)
+                         : smaller(alone_ns / duration_ns, 1);
+}
+
 /* Computes the part of the time that is left once the cause is gone, before other units limit. */
 static double left_of(enum rp_gain gain, const struct rp_features *f)
 {
@@ -271,14 +293,38 @@ struct rp_factor_range rp_factor_range(double left)
         .known = true, .low = low, .middle = factor, .high = smaller(factor * M_SQRT2, 2 * low)};
 }
 
+/* Returns the part of the waves' time that is left. With more work in each wave, four times as
+ * much, its arguments are waited for less often. */
+static double left_of_waves_time(const struct rp_rule *rule, const struct rp_features *f)
+{
+    return is_about_scalar_loads(rule) ? without(f, RP_FEATURE_TIME_SCALAR, 0.75)
+                                       : left_of(rule->gain, f);
+}
+
+/* Returns the part of the waves' time that no remedy takes away. */
+static double never_gone(const struct rp_rule *rule, const struct rp_features *f)
+{
+    return is_about_scalar_loads(rule) ? without(f, RP_FEATURE_TIME_SCALAR, 1) : 0;
+}
+
 struct rp_factor_range rp_rule_gain(const struct rp_rule *rule, const struct rp_features *f)
 {
     double least = least_left[rule->gain] > 0 ? least_left[rule->gain] : 0.1;
-    double left = larger(left_of(rule->gain, f), needed_by_others(f, rule->cause));
+    /* Atomics are counted with the part of the time that traced waves explain, and half of the work
+     * may be half of the launches. */
+    double outside =
+        rule->gain == RP_GAIN_ATOMIC || rule->gain == RP_GAIN_LESS_WORK ? 0 : outside_waves(f);
+    double left = outside + (1 - outside) * left_of_waves_time(rule, f);
+    double stays = outside + (1 - outside) * never_gone(rule, f);
+    struct rp_factor_range range;
 
     if (rule->gain == RP_GAIN_UNKNOWN)
         return (struct rp_factor_range){0};
-    return rp_factor_range(larger(left, least));
+    left = larger(left, needed_by_others(f, rule->cause));
+    range = rp_factor_range(larger(left, least));
+    if (range.high * stays > 1)
+        range.high = larger(1 / stays, range.middle);
+    return range;
 }
 
 /* --- verdict ------------------------------------------------------------------------------- */
@@ -442,6 +488,11 @@ static void find_line(const struct rp_wave_time *waves, struct rp_finding *findi
 
     if (take_known_line(waves, finding))
         return;
+    if (is_about_scalar_loads(finding->rule)) {
+        finding->line = waves->of[RP_WAVE_PART_SCALAR_LOAD].line;
+        finding->outer = waves->of[RP_WAVE_PART_SCALAR_LOAD].outer;
+        return;
+    }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct rp_wave_part_time *a = &waves->of[rows[i].parts[0]];
         const struct rp_wave_part_time *b = &waves->of[rows[i].parts[1]];
@@ -538,8 +589,15 @@ static const struct kind part_of_waves = {
     NULL, "workgroups that fill their waves in part",
     "make workgroups a multiple of the wave's lanes, so that no lane is idle"};
 
+static const struct kind arguments = {
+    NULL, "latency of scalar loads",
+    "do more work in each wave (several elements for each work-item), or fuse the kernel with its "
+    "neighbours, so that kernel arguments and constants are waited for less often"};
+
 static const struct kind *kind_of(const struct rp_finding *f)
 {
+    if (is_about_scalar_loads(f->rule))
+        return &arguments;
     if (f->rule && f->rule->gain == RP_GAIN_WORKGROUP)
         return &part_of_waves;
     if (f->cause == RP_CAUSE_SPILLS)

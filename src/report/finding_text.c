@@ -109,27 +109,60 @@ static void put_capital(const char *text, struct rp_buf *to)
     rp_buf_printf(to, "%c%s", toupper((unsigned char)*text), text + 1);
 }
 
+static bool is_condition(const struct rp_rule *rule, enum rp_feature feature)
+{
+    for (size_t i = 0; i < rule->count; i++)
+        if (rule->when[i].feature == feature && rule->when[i].sense != RP_SENSE_UNKNOWN)
+            return true;
+    return false;
+}
+
+/** Says which feature made the rule fire, where its cause's evidence has none of its conditions:
+ * the one that must be largest. RP_FEATURE_COUNT: the evidence has one. */
+static enum rp_feature what_fired(const struct rp_finding *f)
+{
+    const struct rp_cause_facts *facts = rp_cause_facts(f->cause);
+    enum rp_feature found = RP_FEATURE_COUNT;
+    double most = 0;
+
+    for (size_t i = 0; f->rule && i < RP_CAUSE_EVIDENCE; i++)
+        if (is_condition(f->rule, facts->evidence[i]))
+            return RP_FEATURE_COUNT;
+    for (size_t i = 0; f->rule && i < f->rule->count; i++)
+        if (f->rule->when[i].sense == RP_SENSE_AT_LEAST && f->rule->when[i].value > most) {
+            found = f->rule->when[i].feature;
+            most = f->rule->when[i].value;
+        }
+    return found;
+}
+
+static bool tell(const struct rp_bottleneck_kernel *kernel, enum rp_feature feature,
+                 struct rp_finding_evidence *ret)
+{
+    const struct rp_quantity *q = &kernel->features.of[feature];
+    const struct feature_words *w = &feature_words[feature];
+
+    if (!q->known)
+        return false;
+    *ret = (struct rp_finding_evidence){
+        .name = rp_feature_name(feature), .words = w->words, .unit = w->unit};
+    memcpy(ret->value, rp_number_small(q->value * w->scale, w->decimals).text, sizeof ret->value);
+    return true;
+}
+
 size_t rp_finding_evidence(const struct rp_bottleneck_kernel *kernel,
                            struct rp_finding_evidence ret[RP_CAUSE_EVIDENCE])
 {
     const struct rp_cause_facts *facts = rp_cause_facts(kernel->finding.cause);
-    size_t count = 0;
+    const enum rp_feature fired = what_fired(&kernel->finding);
+    size_t count = fired < RP_FEATURE_COUNT && tell(kernel, fired, &ret[0]);
 
-    for (size_t i = 0; i < RP_CAUSE_EVIDENCE; i++) {
-        const enum rp_feature feature = facts->evidence[i];
-        const struct rp_quantity *q = &kernel->features.of[feature];
-        const struct feature_words *w = &feature_words[feature];
-        bool told = !q->known;
+    for (size_t i = 0; i < RP_CAUSE_EVIDENCE && count < RP_CAUSE_EVIDENCE; i++) {
+        bool told = false;
 
         for (size_t j = 0; j < i; j++)
-            told |= facts->evidence[j] == feature;
-        if (told)
-            continue;
-        ret[count] = (struct rp_finding_evidence){
-            .name = rp_feature_name(feature), .words = w->words, .unit = w->unit};
-        memcpy(ret[count].value, rp_number_small(q->value * w->scale, w->decimals).text,
-               sizeof ret[count].value);
-        count++;
+            told |= facts->evidence[j] == facts->evidence[i];
+        count += !told && tell(kernel, facts->evidence[i], &ret[count]);
     }
     return count;
 }

@@ -140,6 +140,18 @@ static void what_limits_beside_kernels(void **state)
             "the work to the GPU, or overlap it with kernels; expect up to 12x faster end to end.");
 }
 
+static const struct rp_rule *rule_named(const char *id)
+{
+    size_t count;
+    const struct rp_rule *rules = rp_rules(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rules[i].id, id) == 0)
+            return &rules[i];
+    fail_msg("no rule %s", id);
+    return NULL;
+}
+
 /* Known numbers only, each feature once, and every cause and feature has words. */
 static void evidence_has_words(void **state)
 {
@@ -152,6 +164,16 @@ static void evidence_has_words(void **state)
     assert_string_equal(rows[0].name, "hbm_share");
     assert_string_equal(rows[0].value, "86");
     assert_string_equal(rows[0].unit, "% of peak");
+    make(&s, RP_CAUSE_LATENCY); /* What made the rule fire comes first. */
+    s.kernels[0].finding.rule = rule_named("scalar_loads_wait");
+    s.kernels[0].features.of[RP_FEATURE_TIME_GLOBAL] = (struct rp_quantity){true, 0.001};
+    s.kernels[0].features.of[RP_FEATURE_TIME_SCALAR] = (struct rp_quantity){true, 0.71};
+    assert_true(rp_finding_evidence(&s.kernels[0], rows) > 1);
+    assert_string_equal(rows[0].name, "time_scalar_load");
+    assert_string_equal(rows[1].name, "time_global");
+    s.kernels[0].finding.rule = rule_named("loads_hold_up_waves");
+    assert_true(rp_finding_evidence(&s.kernels[0], rows) > 0);
+    assert_string_equal(rows[0].name, "time_global");
     for (unsigned cause = 0; cause < RP_CAUSE_COUNT; cause++) {
         struct rp_err err = RP_ERR_INIT;
         struct rp_finding_texts texts;
