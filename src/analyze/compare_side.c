@@ -569,8 +569,10 @@ static int add_summary(struct rp_versus_side *side, const struct rp_kernel_summa
         row.metrics[RP_COMPARE_AGPRS] = known(r->accum_vgpr);
         row.metrics[RP_COMPARE_SGPRS] = known(r->sgpr);
     }
-    row.metrics[RP_COMPARE_LDS_BYTES] = known(r->lds_bytes);
-    row.metrics[RP_COMPARE_SCRATCH_BYTES] = known(r->scratch_bytes);
+    if (rp_kernel_bytes_known(k, r->lds_bytes))
+        row.metrics[RP_COMPARE_LDS_BYTES] = known(r->lds_bytes);
+    if (rp_kernel_bytes_known(k, r->scratch_bytes))
+        row.metrics[RP_COMPARE_SCRATCH_BYTES] = known(r->scratch_bytes);
     row.metrics[RP_COMPARE_OCCUPANCY] =
         (struct rp_quantity){.known = k->occupancy.known, .value = k->occupancy.theoretical};
     row.metrics[RP_COMPARE_DISPATCHES] = known((double)k->calls);

@@ -380,8 +380,8 @@ char *rp_launches_text(const struct rp_launches *launches)
 {
     rp_autobuf text = {0};
 
-    rp_buf_printf(&text, "%" PRIu64 " of %" PRIu64 " launch%s started no kernel", launches->failed,
-                  launches->calls, launches->calls == 1 ? "" : "es");
+    rp_buf_printf(&text, "%" PRIu64 " of %" PRIu64 " launch call%s started no kernel",
+                  launches->failed, launches->calls, launches->calls == 1 ? "" : "s");
     for (size_t i = 0; i < launches->count && i < 3; i++) {
         rp_buf_puts(&text, i ? "; " : ": ");
         rp_failed_launch_put(&text, &launches->list[i]);

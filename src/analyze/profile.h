@@ -136,6 +136,19 @@ struct rp_kernel_summary {
     uint32_t launch_order; /**< of that line among all that call HIP, by their first calls */
 };
 
+/** Says whether bytes of LDS or scratch memory are known: 0 is only where the trace has the symbol,
+ * which the PyTorch profiler's has not. */
+static inline bool rp_kernel_bytes_known(const struct rp_kernel_summary *k, uint32_t bytes)
+{
+    return k && (k->symbol_known || bytes > 0);
+}
+
+/** Says whether the launch is known: a grid and a workgroup have one work-item at least. */
+static inline bool rp_kernel_launch_known(const struct rp_kernel_summary *k)
+{
+    return k && k->grid[0] && k->block[0];
+}
+
 struct rp_agent_summary {
     char name[32]; /**< gfx942 */
     char product[96];
@@ -299,7 +312,7 @@ void rp_run_differences_free(struct rp_run_differences *differences);
 /** Writes "hipLaunchKernel of f(int*): hipErrorInvalidValue (block 64 x 1 x 1)" in the trace's own
  * words. */
 void rp_failed_launch_put(struct rp_buf *to, const struct rp_failed_launch *launch);
-/** Returns "1 of 2 launches started no kernel: ..." with the first kinds; NULL when memory has
+/** Returns "1 of 2 launch calls started no kernel: ..." with the first kinds; NULL when memory has
  * ended. */
 char *rp_launches_text(const struct rp_launches *launches);
 

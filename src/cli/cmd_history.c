@@ -237,7 +237,7 @@ static int add_one(char *path, const struct history_request *request,
     rp_buf_puts(text, "\n");
     if (side.failed)
         rp_cli_note(
-            "history: %s: %llu of %llu launches started no kernel (%s): it is kept, and not "
+            "history: %s: %llu of %llu launch calls started no kernel (%s): it is kept, and not "
             "checked",
             path, (unsigned long long)side.failed, (unsigned long long)side.launches,
             side.failed_launches);

@@ -363,10 +363,10 @@ static bool of_summary(const struct rp_kernel_summary *s, enum rocm_perf_kernel_
         *ret = known_if(registers, r->sgpr);
         return true;
     case ROCM_PERF_KERNEL_LDS_BYTES:
-        *ret = known_if(s, r->lds_bytes);
+        *ret = known_if(rp_kernel_bytes_known(s, r->lds_bytes), r->lds_bytes);
         return true;
     case ROCM_PERF_KERNEL_SCRATCH_BYTES:
-        *ret = known_if(s, r->scratch_bytes);
+        *ret = known_if(rp_kernel_bytes_known(s, r->scratch_bytes), r->scratch_bytes);
         return true;
     case ROCM_PERF_KERNEL_WORKGROUP_SIZE:
         *ret = known_if(r->workgroup_size > 0, r->workgroup_size);

@@ -444,7 +444,7 @@ static int run_pair(const struct rp_child_context *m, const char *before, const 
 
 char *rp_program_test_failed_launches(const struct rp_facts *facts)
 {
-    return rp_format("%.0f of its %.0f launches started no kernel: HIP refused them",
+    return rp_format("%.0f of its %.0f launch calls started no kernel: HIP refused them",
                      facts->failed_launches.value, facts->launches.value);
 }
 

@@ -58,7 +58,7 @@ int rp_program_test_profile(const struct rp_child_context *measure, const char *
                             enum rp_run_kind what, const char *output, struct rp_facts *ret,
                             struct rp_err *err);
 
-/** Returns "1 of its 2 launches started no kernel: HIP refused them", which the caller owns. */
+/** Returns "1 of its 2 launch calls started no kernel: HIP refused them", which the caller owns. */
 char *rp_program_test_failed_launches(const struct rp_facts *facts);
 
 /** Measures times of both builds by dispatch timestamps, from interleaved runs. */

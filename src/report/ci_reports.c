@@ -537,7 +537,7 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
                      "|\n|---|---|---|---|---|\n");
     put_row(buf, &c->whole, "all", NULL, "");
     if (rp_versus_span_matters(c))
-        put_row(buf, &c->span, "end to end", NULL, "");
+        put_row(buf, &c->span, "first to last on the GPU", NULL, "");
     for (size_t i = 0; i < c->kernel_count; i++)
         if (buf->len < RP_MARKDOWN_MOST_BYTES * (at + 1) / r->count &&
             rp_versus_is_shown(&c->kernels[i], i, MOST_ROWS))
@@ -693,8 +693,8 @@ static void github_markdown_put_launches(struct rp_buf *buf, const struct rp_rep
         return;
     rp_buf_printf(buf,
                   "**%" PRIu64 " of %" PRIu64
-                  " launch%s started no kernel, so that this work is in no time here:**\n\n",
-                  launches->failed, launches->calls, launches->calls == 1 ? "" : "es");
+                  " launch call%s started no kernel, so that this work is in no time here:**\n\n",
+                  launches->failed, launches->calls, launches->calls == 1 ? "" : "s");
     for (size_t i = 0; i < launches->count && i < MOST_DOUBTS; i++) {
         rp_autobuf text = {0};
 

@@ -363,7 +363,7 @@ static void put_failed(const struct rp_page *page, const struct rp_versus_side *
 {
     if (!side->failed)
         return;
-    rp_page_words(page, RP_INK_RED, 7, 2, "%llu of %llu launches started no kernel: %s",
+    rp_page_words(page, RP_INK_RED, 7, 2, "%llu of %llu launch calls started no kernel: %s",
                   (unsigned long long)side->failed, (unsigned long long)side->launches,
                   side->failed_launches);
 }
@@ -522,9 +522,10 @@ static void put_span(struct rp_buf *to, const struct rp_versus_found *c)
     if (!rp_versus_span_matters(c) || t->verdict == c->whole.verdict)
         return;
     if (tells_change(t))
-        rp_buf_printf(to, "; end to end it is %s", rp_speed_change(1 / t->ratio).text);
+        rp_buf_printf(to, "; from first to last on the GPU it is %s",
+                      rp_speed_change(1 / t->ratio).text);
     else if (t->verdict == RP_COMPARE_EQUAL)
-        rp_buf_puts(to, "; end to end there is no difference");
+        rp_buf_puts(to, "; from first to last on the GPU there is no difference");
 }
 
 void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
@@ -538,8 +539,10 @@ void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
         rp_buf_puts(to, "B gives different output, so its speed does not count");
     } else if (t->verdict == RP_COMPARE_EQUAL && rp_versus_span_matters(c) &&
                tells_change(&c->span)) {
-        rp_buf_printf(to, "%s is %s than %s end to end; no difference in the time of kernels.",
-                      after, rp_speed_change(1 / c->span.ratio).text, before);
+        rp_buf_printf(
+            to,
+            "%s is %s than %s from first to last on the GPU; no difference in the time of kernels.",
+            after, rp_speed_change(1 / c->span.ratio).text, before);
         return;
     } else if (decided && rp_is_no_change(1 / t->ratio)) {
         rp_buf_printf(to, "%s is slightly %s than %s", after, rp_versus_verdict_names[t->verdict],
@@ -580,7 +583,8 @@ static void put_comparison(const struct rp_page *page, const struct rp_compare_r
     put_result(page, c);
     compare_term_put_time(page, &c->whole, c->after->told.is ? "kernel B" : "all kernels");
     if (rp_versus_span_matters(c))
-        compare_term_put_time(page, &c->span, "end to end: kernels, copies, gaps between them");
+        compare_term_put_time(page, &c->span,
+                              "first to last on the GPU: kernels, copies, gaps between them");
     put_gaps(page, c);
     put_gates(page, r, at, short_names);
     if (c->after->told.is) {

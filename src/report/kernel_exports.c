@@ -67,14 +67,15 @@ static struct rp_quantity rp_form_register(const struct rp_kernel_summary *s, ui
 
 static struct rp_quantity rp_form_bytes(const struct rp_kernel_summary *s, uint32_t value)
 {
-    return (struct rp_quantity){.known = s, .value = value};
+    return (struct rp_quantity){.known = rp_kernel_bytes_known(s, value), .value = value};
 }
 
 /* Computes work-items of a kernel that is always launched in the same way. */
 static struct rp_quantity rp_form_items(const struct rp_kernel_summary *s, double x, double y,
                                         double z)
 {
-    return (struct rp_quantity){.known = s && s->geometries == 1, .value = x * y * z};
+    return (struct rp_quantity){.known = rp_kernel_launch_known(s) && s->geometries == 1,
+                                .value = x * y * z};
 }
 
 /* Computes all numbers of a kernel.

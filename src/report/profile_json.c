@@ -206,14 +206,20 @@ static void add_block(struct rp_json_writer *json, const uint32_t *block)
 {
     const uint64_t sizes[3] = {block[0], block[1], block[2]};
 
-    add_counts(json, "block", sizes, 3);
+    if (block[0])
+        add_counts(json, "block", sizes, 3);
+    else
+        rp_json_add_null(json, "block");
 }
 
 static void add_grid(struct rp_json_writer *json, const struct rp_kernel_summary *k)
 {
     const uint64_t sizes[3] = {k->grid[0], k->grid[1], k->grid[2]};
 
-    add_counts(json, "grid", sizes, 3);
+    if (rp_kernel_launch_known(k))
+        add_counts(json, "grid", sizes, 3);
+    else
+        rp_json_add_null(json, "grid");
 }
 
 /* The parts of the document follow. */
@@ -243,8 +249,9 @@ static void add_resources(struct rp_json_writer *json, const struct rp_kernel_su
 
     rp_json_add_object(json, "resources");
     rp_json_add_count_if(json, "agpr_per_thread", k->symbol_known, r->accum_vgpr);
-    add_count(json, "lds_bytes", r->lds_bytes);
-    add_count(json, "scratch_bytes", r->scratch_bytes);
+    rp_json_add_count_if(json, "lds_bytes", rp_kernel_bytes_known(k, r->lds_bytes), r->lds_bytes);
+    rp_json_add_count_if(json, "scratch_bytes", rp_kernel_bytes_known(k, r->scratch_bytes),
+                         r->scratch_bytes);
     rp_json_add_count_if(json, "sgpr_per_wave", k->symbol_known, r->sgpr);
     rp_json_add_count_if(json, "vgpr_per_thread", k->symbol_known, r->arch_vgpr);
     rp_json_end(json);

@@ -280,18 +280,24 @@ static void put_occupancy(const struct rp_page *page, const struct rp_occupancy 
     rp_page_line(page, RP_INK_DIM, INDENT + 2, "%s", o->reason);
 }
 
+static const char *bytes_text(const struct rp_kernel_summary *k, uint32_t bytes, char ret[24])
+{
+    snprintf(ret, 24, "%u bytes", bytes);
+    return rp_kernel_bytes_known(k, bytes) ? ret : "unknown";
+}
+
 static void put_resources(const struct rp_page *page, const struct rp_kernel_summary *k)
 {
     const struct rp_kernel_resources *r = &k->resources;
+    char lds[24], scratch[24];
 
     if (k->symbol_known)
         rp_page_line(page, RP_INK_PLAIN, INDENT,
                      "VGPR %u, AGPR %u, SGPR %u, LDS %u bytes, scratch %u bytes", r->arch_vgpr,
                      r->accum_vgpr, r->sgpr, r->lds_bytes, r->scratch_bytes);
     else
-        rp_page_line(page, RP_INK_PLAIN, INDENT,
-                     "registers unknown, LDS %u bytes, scratch %u bytes", r->lds_bytes,
-                     r->scratch_bytes);
+        rp_page_line(page, RP_INK_PLAIN, INDENT, "registers unknown, LDS %s, scratch %s",
+                     bytes_text(k, r->lds_bytes, lds), bytes_text(k, r->scratch_bytes, scratch));
 }
 
 /** Both tables share the units of their columns, so that a kernel of the runtime can be compared
@@ -544,8 +550,9 @@ static void put_launches(const struct rp_page *page, const struct rp_launches *l
 {
     if (!l->failed)
         return;
-    rp_page_line(page, RP_INK_RED, 0, "warning: %llu of %llu launch%s started no kernel%s",
-                 (unsigned long long)l->failed, (unsigned long long)l->calls, plural_es(l->calls),
+    rp_page_line(page, RP_INK_RED, 0, "warning: %llu of %llu launch call%s started no kernel%s",
+                 (unsigned long long)l->failed, (unsigned long long)l->calls,
+                 l->calls == 1 ? "" : "s",
                  l->inferred ? ", as far as the trace tells" : ": HIP refused them");
     for (size_t i = 0; i < l->count && i < MOST_KERNELS; i++) {
         rp_autobuf text = {0};

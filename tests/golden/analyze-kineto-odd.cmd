@@ -62,3 +62,6 @@ db.execute(f"INSERT INTO {meta}(tag, value) VALUES('rocm_perf_device', 'software
 db.commit()
 END
 rocm-perf analyze "$SOURCE/tests/data/kineto/small.json" soft.db; echo "exit $?"
+# What the trace does not say is empty, absent or null, not 0.
+rocm-perf report --format csv -o - "$SOURCE/tests/data/kineto/small.json" | python3 -c 'import csv, sys; [print(r["kernel"], [r[c] for c in ("vgprs", "lds_bytes", "scratch_bytes", "grid_size", "workgroup_size")]) for r in csv.DictReader(sys.stdin)]'
+rocm-perf report --format openmetrics -o - "$SOURCE/tests/data/kineto/small.json" | grep -E '^rocm_perf_kernel_(lds|scratch|grid|workgroup)'

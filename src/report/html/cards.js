@@ -66,7 +66,7 @@ function launchPart(docs, k) {
     p && p.grid && ['grid', gridText(p)], p && p.block && ['block', p.block.join(' × ') + ' work-items'],
     p && p.geometries > 1 && ['geometries', p.geometries],
     r && ['registers', `${or(r.vgpr_per_thread, '?')} VGPR, ${or(r.agpr_per_thread, '?')} AGPR, ${or(r.sgpr_per_wave, '?')} SGPR`],
-    r && ['LDS, scratch', `${whole(r.lds_bytes)} bytes per workgroup, ${whole(r.scratch_bytes)} per work-item`],
+    r && ['LDS, scratch', `${known(r.lds_bytes) ? whole(r.lds_bytes) + ' bytes' : '?'} per workgroup, ${known(r.scratch_bytes) ? whole(r.scratch_bytes) + ' bytes' : '?'} per work-item`],
     p && p.symbol && ['symbol', named(p.symbol)],
     inside.length && ['launched in', el('span', {}, ...inside.slice(0, 3).flatMap(([range, own], i) => [i ? ', ' : null, named(range), ` (${whole(own.launches)})`]), inside.length > 3 ? ` and ${inside.length - 3} more` : null)],
   ]));

@@ -97,14 +97,14 @@ function gateTable(comparison) {
 
 // The time from the first kernel or copy to the last one, where it tells more than that of kernels.
 const spanMatters = (w) => w.span && (w.span.before_ms !== w.time.before_ms || w.span.after_ms !== w.time.after_ms);
-const spanText = (s) => ` End to end, with copies and gaps, it takes ${ms(s.after_ms)}, ${ms(s.before_ms)} before: ${verdictText(s)}.`;
+const spanText = (s) => ` From first to last on the GPU, with copies and gaps, it takes ${ms(s.after_ms)}, ${ms(s.before_ms)} before: ${verdictText(s)}.`;
 
 // The one sentence: of all kernels together, then the kernel that changed most of the time.
 function comparedSentence(comparison, before) {
   const t = comparison.whole.time, names = `${brief(comparison.after.path, 60)} ${isTold(t) ? 'is ' + verdictText(t) + ' than' : t.verdict === 'equal' ? 'is as fast as' : 'and'} ${brief(before.path, 60)}`;
   const detail = known(t.before_ms) && known(t.after_ms) ? ` Kernels take ${ms(t.after_ms)} in all, ${ms(t.before_ms)} before.` : '';
   const s = comparison.whole.span;
-  if (t.verdict === 'equal' && s && isTold(s)) return `${brief(comparison.after.path, 60)} is ${verdictText(s)} than ${brief(before.path, 60)} end to end; no difference in the time of kernels.${detail}${spanText(s)}`;
+  if (t.verdict === 'equal' && s && isTold(s)) return `${brief(comparison.after.path, 60)} is ${verdictText(s)} than ${brief(before.path, 60)} from first to last on the GPU; no difference in the time of kernels.${detail}${spanText(s)}`;
   return names + (t.verdict === 'undecided' ? ` cannot be told apart${t.reason ? ': ' + t.reason : ''}.` : '.') + detail + (spanMatters(comparison.whole) ? spanText(s) : '');
 }
 

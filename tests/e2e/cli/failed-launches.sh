@@ -8,7 +8,7 @@ grep -q 'started no kernel' out && fail 'nothing failed'
 [ "$(json launches.failed good/profile.json)" = 0 ] || fail 'launches.failed of a good run'
 [ "$(json launches.calls good/profile.json)" = 2 ] || fail 'launches.calls'
 profile 0 2 bad 2048
-says out 'warning: 1 of 2 launches started no kernel: HIP refused them'
+says out 'warning: 1 of 2 launch calls started no kernel: HIP refused them'
 says out 'hipLaunchKernel of work(float*, int): hipErrorInvalidConfiguration'
 profile 0 1 lds 256 70000
 says out 'hipErrorInvalidValue'
@@ -18,9 +18,9 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json"
 [ "$(json launches.failed_launches.0.symbol bad/profile.json)" = _Z4workPfi ] || fail 'symbol'
 [ "$(json launches.failed_launches.0.block bad/profile.json)" = '[2048, 1, 1]' ] || fail 'block'
 expect 0 rocm-perf profile --device software --runs 1 --no-hip-calls --quiet -o quiet ./unchecked 2048
-says err '1 of 2 launches started no kernel'
+says err '1 of 2 launch calls started no kernel'
 profile 5 1 none 2048 0 only
-says err '1 of 1 launch started no kernel'
+says err '1 of 1 launch call started no kernel'
 expect 1 rocm-perf isolate --device software --kernel '^work\(' -o capture ./unchecked 2048 0 only
 says err 'made no dispatch that matches'
 says err 'if HIP refused its launches, rocm-perf profile names them and the error'
@@ -35,7 +35,7 @@ expect 1 rocm-perf compare good bad --gate 'runtime<=1.0' --allow-missing
 says err 'is undecided: HIP refused launches of one side'
 expect 0 rocm-perf compare bad bad/trace_results.db --gate 'runtime<=1.0'
 expect 0 rocm-perf analyze bad
-says err '1 of 2 launches started no kernel'
+says err '1 of 2 launch calls started no kernel'
 
 expect 0 rocm-perf history add --db h.db --commit a --program p bad
 says err 'it is kept, and not checked'

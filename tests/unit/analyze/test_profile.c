@@ -1061,7 +1061,7 @@ static void launches_that_failed_add_up(void **state)
     assert_true(p->launches.calls == 12 && p->launches.failed == 4 && p->launches.count == 1);
     text = rp_launches_text(&p->launches);
     assert_string_equal(text,
-                        "4 of 12 launches started no kernel: 4 x hipLaunchKernel of k(int*): "
+                        "4 of 12 launch calls started no kernel: 4 x hipLaunchKernel of k(int*): "
                         "hipErrorInvalidConfiguration (the first: block 2048 x 1 x 1, grid 2 x 1 x "
                         "1 blocks)");
     rp_profile_free(p);

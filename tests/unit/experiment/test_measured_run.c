@@ -152,7 +152,7 @@ static void a_sum_of_a_part_is_no_time(void **state)
          "{\"calls\": 9, \"failed\": 3, \"list\": [{\"api\": \"hipLaunchKernel\", \"calls\": 3, "
          "\"code\": 9, \"error\": \"hipErrorInvalidConfiguration\", \"kernel\": \"k()\"}]}",
          true,
-         "3 of 9 launches started no kernel: 3 x hipLaunchKernel of k(): "
+         "3 of 9 launch calls started no kernel: 3 x hipLaunchKernel of k(): "
          "hipErrorInvalidConfiguration"},
     };
 

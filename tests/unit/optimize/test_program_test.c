@@ -272,7 +272,7 @@ static void launches_that_fail_are_no_speed(void **state)
 
     (void)state;
     assert_int_equal(times_by(after, &why, &err), 0);
-    assert_string_equal(why, "2 of its 3 launches started no kernel: HIP refused them");
+    assert_string_equal(why, "2 of its 3 launch calls started no kernel: HIP refused them");
     free(why);
     assert_int_equal(times_by(both, &why, &err), 0);
     assert_null(why);

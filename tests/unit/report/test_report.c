@@ -256,6 +256,7 @@ static void json_says_null_where_nothing_is_known(void **state)
     assert_true(json_is_null(json_object_get(row, "mean_ms")));
     assert_true(json_is_null(json_object_get(row, "symbol")));
     assert_true(json_is_null(at(row, "resources", "vgpr_per_thread")));
+    assert_true(json_is_null(at(row, "resources", "scratch_bytes"))); /* nor does it say 0 */
     json_decref(root);
     root = json_of("empty");
     assert_true(json_is_null(at(root, "kernel", NULL)));
