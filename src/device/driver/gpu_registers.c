@@ -18,13 +18,13 @@ struct rp_register_values {
 void rp_registers_init(struct rp_registers *registers, uint32_t xcc_count)
 {
     /* All engines, arrays and instances, as the driver leaves it. */
-    enum { BROADCAST = 7 << 29 };
+    static const uint32_t broadcast = 7u << 29;
 
     *registers = (struct rp_registers){.xcc_count = xcc_count ? xcc_count : 1};
     if (registers->xcc_count > RP_REGISTERS_XCCS)
         registers->xcc_count = RP_REGISTERS_XCCS;
     for (unsigned i = 0; i < RP_REGISTERS_XCCS; i++)
-        registers->gfx_index[i] = (uint32_t)BROADCAST;
+        registers->gfx_index[i] = broadcast;
 }
 
 void rp_registers_release(struct rp_registers *registers)
