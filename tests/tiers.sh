@@ -50,7 +50,7 @@ quick_names() {
 # Left out of the sanitizers' build in the full tier: what runs mostly programs that are not instrumented, and what is a
 # generator's work. --night=sanitizers runs all but cli-compiler-cache. (Of the scripts of the command line, either has
 # what tests/e2e/cli/CMakeLists.txt says of sanitizers.)
-NOT_SANITIZED='^(cli-(autotune|call-lines|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|profile-.*|progress|replay|rocprofv3|scripts-and-children|selftest.*|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
+NOT_SANITIZED='^(cli-(autotune|call-lines|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|pc-sampling|profile-.*|progress|replay|rocprofv3|scripts-and-children|selftest.*|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
 
 # Of the rest a quarter in the full tier, which one the seed says: what takes long with sanitizers and checks
 # numbers rather than memory. --night=sanitizers runs all of it.

@@ -253,6 +253,7 @@ static int take_target(struct rp_run_options *options, struct rp_err *err)
 int rp_run_options_inherit(struct rp_run_options *options, struct rp_err *err)
 {
     const char *jit = getenv("ROCM_PERF_DEVICE_JIT");
+    const char *samples = getenv("ROCM_PERF_DEVICE_PC_SAMPLING");
     uint32_t leftovers = 0;
     int rc = take_number("ROCM_PERF_DEVICE_THREADS", 256, &options->threads, err);
 
@@ -262,6 +263,9 @@ int rp_run_options_inherit(struct rp_run_options *options, struct rp_err *err)
         rc = take_number("ROCM_PERF_DEVICE_LEFTOVERS", INT32_MAX, &leftovers, err);
     if (rc == 0 && jit && *jit && strcmp(jit, "on") != 0 && strcmp(jit, "off") != 0)
         rc = rp_fail(err, RP_USAGE, "ROCM_PERF_DEVICE_JIT=%s: use on or off, or unset it", jit);
+    if (rc == 0 && samples && *samples && strcmp(samples, "on") != 0 && strcmp(samples, "off") != 0)
+        rc = rp_fail(err, RP_USAGE, "ROCM_PERF_DEVICE_PC_SAMPLING=%s: use on or off, or unset it",
+                     samples);
     if (rc == 0)
         rc = check_order(err);
     if (rc == 0)

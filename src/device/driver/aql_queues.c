@@ -75,6 +75,8 @@ static void cp_queue_release(struct rp_cp_queue *queue)
 static void cp_queue_close(struct rp_cp_queue *queue)
 {
     cp_queue_release(queue);
+    free(queue->delivery.samples);
+    queue->delivery = (struct rp_pc_delivery){0};
     if (queue->cp && queue->cp->causal)
         rp_happens_before_remove(queue->cp->causal, &queue->line);
 }
@@ -136,6 +138,9 @@ static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *qu
         launch.grid_size[i] = packet->dispatch.grid_size[i];
     }
     queue->start_ticks = launch.start_ticks;
+    if (cp->sampling)
+        queue->traps = rp_pc_sampling_times(cp->sampling);
+    launch.keeps_masks = queue->traps.interval_ticks > 0;
     queue->traced =
         cp->traced && rp_trace_requests_has(cp->traced, packet->dispatch.completion,
                                             packet->dispatch.kernel_object, &queue->wish);
@@ -180,6 +185,24 @@ static void watch_running(const struct rp_cp *cp, struct rp_cp_queue *queue)
         queue->busy_told = kernel;
         rp_fault_long(cp, kernel, rp_dispatch_counts(queue->dispatch));
     }
+}
+
+/* Without memory there are no samples. */
+static void sample(const struct rp_arch *arch, struct rp_cp_queue *queue)
+{
+    struct rp_pc_delivery *to = &queue->delivery;
+    const int status = rp_dispatch_sample(queue->dispatch, arch, &queue->traps, queue->start_ticks,
+                                          &to->samples, &to->count);
+    if (status < 0)
+        rp_log("no PC samples of a dispatch: %d", status);
+}
+
+/* The dispatch ends when all samples have found room. */
+static enum rp_cp_progress deliver(const struct rp_cp *cp, struct rp_cp_queue *queue)
+{
+    if (!rp_pc_sampling_deliver(cp->sampling, cp, queue, &queue->delivery))
+        return RP_CP_WAITING;
+    return retire(cp, queue, queue->start_ticks, queue->delivery.end_ticks);
 }
 
 static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue, uint64_t budget)
@@ -227,8 +250,13 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
         rp_trace_requests_keep(cp->traced, arch, queue->dispatch, &queue->wish,
                                current(queue)->dispatch.completion, queue->start_ticks,
                                queue->start_ticks + ticks);
+    queue->delivery.end_ticks = queue->start_ticks + ticks;
+    if (queue->traps.interval_ticks)
+        sample(arch, queue);
     cp_queue_release(queue);
-    return retire(cp, queue, queue->start_ticks, queue->start_ticks + ticks);
+    return queue->delivery.samples
+               ? deliver(cp, queue)
+               : retire(cp, queue, queue->start_ticks, queue->delivery.end_ticks);
 }
 
 /* ---- barriers ----------------------------------------------------------------------------- */
@@ -373,6 +401,8 @@ static enum rp_cp_progress cp_step(const struct rp_cp *cp, struct rp_cp_queue *q
         return RP_CP_IDLE;
     if (queue->dispatch)
         return run(cp, queue, budget);
+    if (queue->delivery.samples)
+        return deliver(cp, queue);
     const union rp_aql_packet *packet = current(queue);
     unsigned type = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE) & 0xff;
     if (type == RP_AQL_INVALID)
@@ -571,6 +601,7 @@ static int open_compute(const struct rp_cp *cp, const struct rp_kfd_create_queue
         return -ENOMEM;
     queue->id = id;
     queue->enabled = args->percentage > 0;
+    queue->save_va = cp->reports_exceptions ? args->save_base : 0;
     return cp_queue_init(cp, queue, args->ring_base, args->ring_bytes, args->read_pointer,
                          args->write_pointer);
 }

@@ -29,6 +29,7 @@
 #include "base/process.h"
 #include "base/vec.h"
 #include "device/driver/kfd_abi.h"
+#include "device/driver/pc_sampling.h"
 #include "device/driver/pm4.h"
 #include "device/exec/dispatch.h"
 #include "device/timing/timing_model.h"
@@ -304,6 +305,8 @@ struct rp_cp {
     struct rp_happens_before *causal;   /**< when the host submits; NULL: when the device sees it */
     struct rp_counter_results *counted; /**< hardware counters; NULL: none */
     struct rp_trace_requests *traced;   /**< thread traces; NULL: none */
+    bool reports_exceptions;            /**< a queue's errors, by the signal of its save area */
+    struct rp_pc_sampling *sampling;    /**< PC samples; NULL: none */
     struct rp_registers *registers;     /**< what PM4 commands reach; NULL: there are none */
     struct rp_performance_counters *performance; /**< among them; NULL: none */
     struct rp_thread_trace *thread_trace;        /**< streams in memory; NULL: there are none */
@@ -313,6 +316,7 @@ struct rp_cp_queue {
     uint32_t id;
     const struct rp_cp *cp;      /**< of its GPU */
     uint64_t queue_va;           /**< amd_queue_t */
+    uint64_t save_va;            /**< if errors are exceptions: its save area, else 0 */
     struct rp_amd_queue *shared; /**< the same, in this process */
     uint8_t *ring;
     uint64_t ring_va;
@@ -331,8 +335,10 @@ struct rp_cp_queue {
     uint32_t performance_run;    /**< of the running dispatch: that counts it; 0: none */
     bool streamed; /**< of the running dispatch: thread trace units were on at the launch, for */
     struct rp_threads_request streamed_wish; /**< these waves */
-    bool traced;                    /**< of the running dispatch: a thread trace is wanted, */
-    struct rp_threads_request wish; /**< of these waves */
+    bool traced;                      /**< of the running dispatch: a thread trace is wanted, */
+    struct rp_threads_request wish;   /**< of these waves */
+    struct rp_pc_sampler_times traps; /**< when the running dispatch is sampled */
+    struct rp_pc_delivery delivery;   /**< of the dispatch that has just ended */
     int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */
     bool waits_told;        /**< of the running dispatch: that was reported */
     uint64_t busy_told;     /**< the kernel whose long run was reported last */

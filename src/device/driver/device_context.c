@@ -44,6 +44,11 @@ static const char *device_said(void)
     return getenv("ROCM_PERF_DEVICE");
 }
 
+static const char *samples_said(void)
+{
+    return getenv("ROCM_PERF_DEVICE_PC_SAMPLING");
+}
+
 static const char *gpus_said(void)
 {
     return getenv("ROCM_PERF_DEVICE_GPUS");
@@ -129,11 +134,27 @@ static void tell_wrong_values(void)
                 "rocm-perf-device: " RP_WAVE_ORDER_VARIABLE "=%s is not forward, reversed or "
                 "shuffled:N: it is forward\n",
                 order);
+    if (samples_said() && *samples_said() && strcmp(samples_said(), "on") != 0 &&
+        strcmp(samples_said(), "off") != 0)
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: ROCM_PERF_DEVICE_PC_SAMPLING=%s is neither on nor off: it is "
+                "off\n",
+                samples_said());
     struct rp_arch arch = rp_device_arch();
     if (rp_timing_mode() != rp_timing_mode_for(&arch))
         dprintf(STDERR_FILENO,
                 "rocm-perf-device: there is no detailed timing of %s:%s: timing is counts\n",
                 arch.name, arch.product);
+}
+
+/* Asked for by itself, or by what rocprofv3 tells AMD's rocprofiler-sdk. */
+bool rp_device_samples(void)
+{
+    const char *own = samples_said();
+    const char *tool = getenv("ROCPROFILER_PC_SAMPLING_BETA_ENABLED");
+    if (own && *own)
+        return strcmp(own, "on") == 0;
+    return tool && *tool && strcmp(tool, "0") != 0 && strcasecmp(tool, "off") != 0;
 }
 
 unsigned rp_device_gpu_count(void)
@@ -155,6 +176,7 @@ struct rp_topology rp_device_topology(void)
     struct rp_topology topology = {
         .arch = rp_device_arch(),
         .gpu_count = rp_device_gpu_count(),
+        .reports_exceptions = rp_device_samples(),
         .host.cores = cores > 0 ? (uint32_t)cores : 1,
         .host.memory_bytes =
             pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 1ull << 30,
@@ -272,9 +294,12 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .registers = &gpu->registers,
                 .performance = &gpu->performance,
                 .thread_trace = &gpu->thread_trace,
+                .sampling = &gpu->sampling,
+                .reports_exceptions = rp_device_samples(),
             },
     };
     rp_registers_init(&gpu->registers, device->arch.xcc_count);
+    rp_pc_sampling_init(&gpu->sampling);
     rp_performance_counters_init(&gpu->performance, &gpu->cp);
     rp_thread_trace_init(&gpu->thread_trace, &device->arch, &gpu->host, &gpu->registers,
                          gpu->cp.report_fd);

@@ -16,6 +16,7 @@
 #include "device/driver/command_processor.h"
 #include "device/driver/device_memory.h"
 #include "device/driver/gpu_registers.h"
+#include "device/driver/pc_sampling.h"
 #include "device/driver/performance_counters.h"
 #include "device/driver/thread_trace_registers.h"
 #include "device/driver/vfs.h"
@@ -35,6 +36,7 @@ struct rp_gpu {
     struct rp_registers registers;
     struct rp_performance_counters performance;
     struct rp_thread_trace thread_trace;
+    struct rp_pc_sampling sampling;
     struct rp_cp cp;
 };
 
@@ -103,6 +105,12 @@ struct rp_arch rp_device_arch(void);
  * Returns how many GPUs the environment asks for (ROCM_PERF_DEVICE_GPUS), from 1 to RP_GPU_LIMIT.
  */
 unsigned rp_device_gpu_count(void);
+
+/**
+ * Tests whether the program may sample program counters. ROCr does so only on a GPU that reports
+ * queue errors as exceptions, which takes another way through it, so it has to be asked for.
+ */
+bool rp_device_samples(void);
 
 /** Returns the GPUs and this machine as the driver describes them. */
 struct rp_topology rp_device_topology(void);

@@ -496,9 +496,47 @@ static const struct {
     [RP_FAULT_BOUND] = {RP_QUEUE_ERR_CODE, "stopped"},
 };
 
+/** This begins a queue's save area (HsaUserContextSaveAreaHeader). */
+struct save_area {
+    uint32_t offsets[6];
+    uint64_t reason_va; /**< value of the exception signal */
+    uint32_t event_id, reserved1;
+};
+
+/* Bits of the exception signal (KFD_EC_MASK of AMD's kfd_ioctl.h) by errors of the inactive one. */
+static uint32_t exception_of(uint32_t error)
+{
+    static const struct {
+        uint32_t error, code;
+    } rows[] = {{RP_QUEUE_ERR_DIMENSIONS, 16}, {RP_QUEUE_ERR_GROUP_MEMORY, 17},
+                {RP_QUEUE_ERR_CODE, 18},       {RP_QUEUE_ERR_PACKET, 20},
+                {RP_QUEUE_ERR_GROUP_SIZE, 21}, {RP_QUEUE_ERR_VENDOR_PACKET, 23},
+                {RP_QUEUE_ERR_MEMORY, 6},      {RP_QUEUE_ERR_ILLEGAL_INSTRUCTION, 4},
+                {RP_QUEUE_ERR_TRAP, 2}};
+    const uint32_t unknown = 31;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].error == error)
+            return 1u << (rows[i].code - 1);
+    return 1u << (unknown - 1);
+}
+
+/* @return false: the queue has no exception signal */
+static bool raise_exception(const struct rp_cp *cp, const struct rp_cp_queue *queue, uint32_t error)
+{
+    const struct save_area *area =
+        queue->save_va ? at(cp->host, queue->save_va, sizeof *area) : NULL;
+    return area && area->reason_va &&
+           rp_signal_store(cp, area->reason_va - offsetof(struct rp_amd_signal, value),
+                           exception_of(error)) == 0;
+}
+
 void rp_fault_stop(const struct rp_cp *cp, struct rp_cp_queue *queue, uint32_t error)
 {
     queue->faulted = true;
+    if (raise_exception(cp, queue, error)) {
+        rp_log("queue %u: error 0x%x as an exception", queue->id, error);
+        return;
+    }
     rp_log("queue %u: error 0x%x to the signal at 0x%" PRIx64, queue->id, error,
            queue->shared->inactive_signal_va);
     if (rp_signal_store(cp, queue->shared->inactive_signal_va, error) < 0)

@@ -738,8 +738,18 @@ static int do_set_scratch_backing_va(struct rp_device *device, struct rp_kfd_scr
 
 static int do_set_trap_handler(struct rp_device *device, struct rp_kfd_trap_handler *args)
 {
-    /* Traps end the dispatch; no handler code runs. */
-    return rp_device_gpu(device, args->gpu_id) ? 0 : -EINVAL;
+    /* Traps end the dispatch; no handler code runs. Its memory leads to buffers for PC samples. */
+    struct rp_gpu *gpu = rp_device_gpu(device, args->gpu_id);
+    if (!gpu)
+        return -EINVAL;
+    rp_pc_sampling_set_handler(&gpu->sampling, args->tma);
+    return 0;
+}
+
+static int do_pc_sample(struct rp_device *device, struct rp_kfd_pc_sample *args)
+{
+    struct rp_gpu *gpu = rp_device_gpu(device, args->gpu_id);
+    return gpu ? rp_pc_sampling_call(&gpu->sampling, &device->arch, &device->clock, args) : -EINVAL;
 }
 
 /** The model knows how many compute units a queue has, not which. */
@@ -764,8 +774,10 @@ static int do_alloc_queue_gws(struct rp_device *device, struct rp_kfd_queue_gws 
 
 static int do_runtime_enable(struct rp_device *device, struct rp_kfd_runtime_enable *args)
 {
+    const uint32_t dumps_cores = 1u << 31;
     (void)device;
-    args->capabilities_mask = 0;
+    /* Without this bit ROCr writes a core dump of the GPU for an exception. */
+    args->capabilities_mask = rp_device_samples() ? dumps_cores : 0;
     return 0;
 }
 
@@ -947,7 +959,7 @@ static int do_smi_events(struct rp_device *device, struct rp_kfd_smi_events *arg
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
-enum { ARGS_MAX_BYTES = 128, NR_MAX = 0x40, NR_SVM = 0x20 };
+enum { ARGS_MAX_BYTES = 128, NR_MAX = 0x90, NR_SVM = 0x20 };
 
 /* One adapter per call gives the table a single type. */
 #define X(nr, name, type)                                                                          \

@@ -188,6 +188,7 @@ enum place {
     PLACE_COUNTERS = 4,
     PLACE_IMMEDIATE = 5, /**< as a source */
     PLACE_MEMORY = 5,    /**< as a destination */
+    PLACE_ATOMIC = 6,    /**< only as a source: what the latest ATOMIC_MEM found */
     PLACE_CLOCK = 9,
 };
 
@@ -210,6 +211,9 @@ static int copy_source(struct rp_pm4_walk *walk, const struct command *c, uint32
                                                                 : refuse_address(walk, "COPY_DATA");
     case PLACE_IMMEDIATE:
         *ret = where;
+        return ON;
+    case PLACE_ATOMIC:
+        *ret = walk->before;
         return ON;
     case PLACE_CLOCK:
         *ret = walk->ticks;
@@ -260,6 +264,43 @@ static int write_data(struct rp_pm4_walk *walk, const struct command *c)
         else if (!store(walk, (where & ~3ull) + 4 * step, c->dword[i], 4))
             return refuse_address(walk, "WRITE_DATA");
     }
+    return ON;
+}
+
+/* Numbers are those of the L2's atomics: an exchange of 64 bits, as the runtime takes a buffer. */
+static int atomic_mem(struct rp_pm4_walk *walk, const struct command *c)
+{
+    enum { SWAP_64_RETURN = 39 };
+    const unsigned operation = c->dword[1] & 0x7f;
+    uint64_t *at = memory_at(walk, pair(&c->dword[2]) & ~7ull, 8, true);
+
+    if (operation != SWAP_64_RETURN)
+        return refuse_part(walk, "ATOMIC_MEM", "operation", operation);
+    if (!at)
+        return refuse_address(walk, "ATOMIC_MEM");
+    walk->before = __atomic_exchange_n(at, pair(&c->dword[4]), __ATOMIC_ACQ_REL);
+    return ON;
+}
+
+/* Copies within memory. */
+static int dma_data(struct rp_pm4_walk *walk, const struct command *c)
+{
+    enum { BY_ADDRESS = 0, BY_L2 = 3, MOST_BYTES = 0x3ffffff };
+    const unsigned to = c->dword[1] >> 20 & 3, from = c->dword[1] >> 29 & 3;
+    const uint32_t bytes = c->dword[6] & MOST_BYTES, kinds = c->dword[6] >> 26 & 15;
+
+    if (to != BY_ADDRESS && to != BY_L2)
+        return refuse_part(walk, "DMA_DATA", "destination", to);
+    if (from != BY_ADDRESS && from != BY_L2)
+        return refuse_part(walk, "DMA_DATA", "source", from);
+    if (kinds) /* Registers, or addresses that stay. */
+        return refuse_part(walk, "DMA_DATA", "kind of address", kinds);
+    const void *source = bytes ? memory_at(walk, pair(&c->dword[2]), bytes, false) : NULL;
+    void *destination = bytes ? memory_at(walk, pair(&c->dword[4]), bytes, true) : NULL;
+    if (bytes && (!source || !destination))
+        return refuse_address(walk, "DMA_DATA");
+    if (bytes)
+        memmove(destination, source, bytes);
     return ON;
 }
 
@@ -344,6 +385,7 @@ static const struct {
     int (*execute)(struct rp_pm4_walk *walk, const struct command *c);
 } commands[] = {
     {0x10, 1, nothing},         /* NOP */
+    {0x1e, 9, atomic_mem},      /* ATOMIC_MEM */
     {0x23, 2, pred_exec},       /* PRED_EXEC */
     {0x37, 4, write_data},      /* WRITE_DATA */
     {0x3c, 7, wait_reg_mem},    /* WAIT_REG_MEM */
@@ -351,6 +393,7 @@ static const struct {
     {0x40, 6, copy_data},       /* COPY_DATA */
     {0x46, 2, event_write},     /* EVENT_WRITE */
     {0x49, 7, release_mem},     /* RELEASE_MEM */
+    {0x50, 7, dma_data},        /* DMA_DATA */
     {0x58, 7, acquire_mem},     /* ACQUIRE_MEM */
     {0x76, 3, set_sh_reg},      /* SET_SH_REG */
     {0x79, 3, set_uconfig_reg}, /* SET_UCONFIG_REG */

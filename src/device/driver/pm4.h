@@ -34,6 +34,7 @@ struct rp_pm4_walk {
     unsigned depth;  /**< buffers in use; 0: there is no walk */
     uint64_t ticks;  /**< device time of all commands */
     uint32_t dwords; /**< walked so far: bounded */
+    uint64_t before; /**< what ATOMIC_MEM found, for COPY_DATA */
     char why[80];    /**< of REFUSED: a complete phrase */
 };
 

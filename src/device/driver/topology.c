@@ -36,9 +36,10 @@ static inline uint64_t topology_unique_id(unsigned gpu)
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* This is ROCr's view of what the driver can do, as an MI300X reports it but without the debug
- * firmware bit (29). Queue errors then arrive through the queue's inactive signal.
+ * firmware bit (29). Queue errors then arrive through the queue's inactive signal. PC sampling
+ * needs the bit, and with it errors arrive through the queue's exception signal.
  */
-enum { GPU_CAPABILITY = 201826944 };
+enum { GPU_CAPABILITY = 201826944, DEBUG_FIRMWARE = 1 << 29 };
 
 /* The driver sets HSA_CAP_FLAGS_COHERENTHOSTACCESS where processor and GPU share the memory. */
 enum { COHERENT_HOST_ACCESS = 0x10000000 };
@@ -163,7 +164,8 @@ static bool number_called(const struct subject *s, const char *word, uint64_t *r
         {"sdma_engines", a->sdma_engines},
         {"sdma_xgmi_engines", a->sdma_xgmi_engines},
         {"sdma_queues", RP_TOPOLOGY_SDMA_QUEUES},
-        {"capability", GPU_CAPABILITY | (a->apu ? COHERENT_HOST_ACCESS : 0)},
+        {"capability", GPU_CAPABILITY | (a->apu ? COHERENT_HOST_ACCESS : 0) |
+                           (s->topology->reports_exceptions ? DEBUG_FIRMWARE : 0)},
         {"xccs", a->xcc_count},
         {"memory_width", a->memory_width_bits},
         {"to_node", linked_node(s)},

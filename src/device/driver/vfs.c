@@ -195,7 +195,9 @@ static bool may_be_ours(const char *path)
 /** Only these values decide which files exist. Facts about the host would take system calls. */
 static struct rp_topology shape(void)
 {
-    return (struct rp_topology){.arch = rp_device_arch(), .gpu_count = rp_device_gpu_count()};
+    return (struct rp_topology){.arch = rp_device_arch(),
+                                .gpu_count = rp_device_gpu_count(),
+                                .reports_exceptions = rp_device_samples()};
 }
 
 struct rp_vfs_node rp_vfs_lookup(const char *path, bool follow)

@@ -51,6 +51,7 @@ struct rp_topology {
     unsigned gpu_count;
     struct rp_topology_host host;
     uint64_t memory_used_bytes[RP_GPU_LIMIT]; /**< of each GPU, by this process */
+    bool reports_exceptions; /**< queue errors go to the queue's exception signal */
 };
 
 /**

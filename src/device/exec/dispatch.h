@@ -37,6 +37,7 @@ struct rp_launch {
     uint32_t grid_size[3];          /**< work-items */
     uint32_t private_segment_bytes; /**< per work-item, from the packet */
     uint32_t group_segment_bytes;   /**< from the packet: static + dynamic */
+    bool keeps_masks;               /**< records say which lanes were on: somebody samples it */
     uint64_t start_ticks;           /**< what clocks begin with; 0: with host->clock_ticks */
     enum rp_counting counting;      /**< what is counted of it, if more than of all dispatches */
     bool detailed; /**< it will be traced: timing is detailed for it, whatever it is for others */

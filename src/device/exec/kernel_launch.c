@@ -300,8 +300,7 @@ static void group_extent(const struct rp_kernel *k, const uint32_t id[3], uint32
     }
 }
 
-/** Finds the workgroup's place in the grid. */
-static void kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3])
+void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3])
 {
     /* Division is slow, so a single row avoids it. */
     const bool is_row = k->groups[0] == k->group_count;
@@ -586,7 +585,7 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
     struct rp_group *g = &slot->group;
     g->linear_id = linear_id;
     uint32_t extent[3];
-    kernel_group_id(
+    rp_kernel_group_id(
         k, rp_wave_order_group(d->settings.order, linear_id, k->group_count, k->resident_groups),
         g->id);
     g->start_cycles = k->resident_waves ? past_cycles / k->resident_waves : 0;

@@ -51,6 +51,9 @@ int rp_kernel_resolve(struct rp_mem *mem, const struct rp_arch *arch,
                       const struct rp_launch *launch, struct rp_kernel *ret,
                       struct rp_fault *ret_fault);
 
+/** Finds the place of a workgroup in the grid by its number. */
+void rp_kernel_group_id(const struct rp_kernel *k, uint64_t linear_id, uint32_t ret_id[3]);
+
 /* What sampled workgroups did, wave by wave: the input of the detailed timing model and of
  * everything else that needs address streams (memory counters, thread traces).
  *

@@ -500,7 +500,9 @@ static int run_wave(struct rp_exec_worker *h, struct rp_wave *w, uint32_t *budge
 {
     w->run_log = &h->run_log;
     const bool records = __builtin_expect(w->record && rp_observer_of(w)->on_turn(w), 0);
-    const bool translates = h->dispatch->translates;
+    /* Translated code changes EXEC without saying when. */
+    const bool translates =
+        h->dispatch->translates && !(records && h->dispatch->launch.keeps_masks);
     struct turn turn = {.left = *budget, .records = records, .translates = translates};
     const struct rp_code_page *before = NULL;
     const uint64_t bytes = w->record ? bytes_of(&h->env.counts) : 0;

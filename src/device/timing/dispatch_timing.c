@@ -502,6 +502,7 @@ static void on_group(struct rp_dispatch *d, struct rp_group *g)
         group->wave[i].full = !r->keeps_accesses && !may_be_probe;
         group->wave[i].lines_only = is_probe;
         group->wave[i].patterns = r->patterns;
+        group->wave[i].keeps_masks = d->launch.keeps_masks && keeps_steps;
         g->waves[i].record = &group->wave[i];
     }
 }
@@ -681,6 +682,19 @@ static int dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
     const struct rp_dispatch_timing *t = d->observed;
     const int status = place_record(d);
     return status ? status : rp_engine_run(arch, t->record, watch, ret);
+}
+
+const struct rp_wave_record *rp_dispatch_record(const struct rp_dispatch *d)
+{
+    const struct rp_dispatch_timing *t = d->observed;
+    return t ? t->record : NULL;
+}
+
+int rp_dispatch_watch(struct rp_dispatch *d, const struct rp_arch *arch,
+                      const struct rp_engine_watch *watch)
+{
+    struct rp_timing_stats unused = {0};
+    return rp_dispatch_record(d) ? dispatch_simulate(d, arch, watch, &unused) : -ENODATA;
 }
 
 /* ---- counters ------------------------------------------------------------------------------ */

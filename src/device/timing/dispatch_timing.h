@@ -73,6 +73,17 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
                       const struct rp_threads_request *wish, uint64_t start_ticks, void **ret_bytes,
                       size_t *ret_count);
 
+/** Returns what was recorded of a dispatch, or NULL: nothing was. */
+const struct rp_wave_record *rp_dispatch_record(const struct rp_dispatch *d);
+
+/**
+ * Simulates a dispatch that is done and was recorded, once more.
+ * @param watch  is told about every instruction
+ * @return 0; -ENODATA nothing was recorded; -ENOMEM
+ */
+int rp_dispatch_watch(struct rp_dispatch *d, const struct rp_arch *arch,
+                      const struct rp_engine_watch *watch);
+
 /**
  * Simulates like rp_dispatch_trace(), for whoever writes the rows down in another form. They stay
  * until the dispatch is freed or traced.

@@ -861,6 +861,8 @@ static void keep_step(struct rp_rec_wave *r, int64_t distance)
 
 void rp_observe_issue(struct rp_wave *w, const struct rp_insn *in, uint64_t pc)
 {
+    if (w->record->keeps_masks && !w->record->closed && !rp_rec_note_mask(w->record, RP_EXEC(w)))
+        lose(w->record);
     keep_step(w->record, (int64_t)(pc - w->group->dispatch->kernel.entry_va) / DWORD);
     if (in->cost_class == RP_COST_VMEM || in->cost_class == RP_COST_LDS ||
         in->cost_class == RP_COST_SMEM)

@@ -312,6 +312,7 @@ static void free_group(struct rp_rec_group *g)
             free(g->wave[i].step);
         free(g->wave[i].access);
         free(g->wave[i].line);
+        free(g->wave[i].mask);
     }
     free(g->wave);
 }
@@ -457,6 +458,40 @@ bool rp_rec_grow(struct rp_rec_wave *w, uint32_t steps, uint32_t accesses, uint3
     return true;
 }
 
+bool rp_rec_note_mask(struct rp_rec_wave *w, uint64_t exec)
+{
+    if (w->mask_count && w->mask[w->mask_count - 1].exec == exec)
+        return true;
+    if (!has_room(w->mask, w->mask_room, w->mask_count, 1)) {
+        void *mask = reserve(w->mask, &w->mask_room, w->mask_count, 1, sizeof *w->mask);
+        if (!mask)
+            return false;
+        w->mask = mask;
+    }
+    w->mask[w->mask_count++] = (struct rp_rec_mask){.exec = exec, .step = w->step_count};
+    return true;
+}
+
+uint64_t rp_rec_mask_at(const struct rp_rec_wave *w, uint32_t step)
+{
+    uint32_t low = 0, high = w->mask_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (w->mask[middle].step <= step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? w->mask[low - 1].exec : ~0ull;
+}
+
+/* Forgets masks of steps that are not kept. */
+static void drop_masks(struct rp_rec_wave *w)
+{
+    while (w->mask_count && w->mask[w->mask_count - 1].step >= w->step_count)
+        w->mask_count--;
+}
+
 /* Forgets the latest access. */
 static void drop_access(struct rp_rec_wave *w)
 {
@@ -470,6 +505,7 @@ void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps)
 {
     if (w->step_count > steps)
         w->step_count = steps;
+    drop_masks(w);
     while (w->access_count && w->access[w->access_count - 1].step >= w->step_count)
         drop_access(w);
 }
@@ -479,6 +515,7 @@ void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts)
     w->insts -= insts < w->insts ? insts : w->insts;
     if (w->step_count > w->insts)
         w->step_count = (uint32_t)w->insts;
+    drop_masks(w);
     while (w->access_count && w->access[w->access_count - 1].step >= w->insts)
         drop_access(w);
 }

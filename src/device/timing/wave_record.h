@@ -150,6 +150,12 @@ struct rp_rec_access {
     uint8_t flags;
 };
 
+/** EXEC changed: from this step on it is so. */
+struct rp_rec_mask {
+    uint64_t exec;
+    uint32_t step, unused;
+};
+
 /** This is what one wave did. */
 struct rp_rec_wave {
     uint32_t *step; /**< its instructions in order: indices into rp_record.code */
@@ -160,8 +166,10 @@ struct rp_rec_wave {
     uint32_t line_count;
     uint32_t packed_lines;            /**< how many more there are when all are unpacked */
     struct rp_rec_patterns *patterns; /**< of the record; NULL: nothing is packed */
-    uint64_t insts; /**< executed in all; more than step_count when not all was kept */
-    uint64_t bytes; /**< moved by all of them, as rp_counts counts: memory and LDS */
+    uint64_t insts;           /**< executed in all; more than step_count when not all was kept */
+    uint64_t bytes;           /**< moved by all of them, as rp_counts counts: memory and LDS */
+    struct rp_rec_mask *mask; /**< if keeps_masks: of the first step, and of each that differs */
+    uint32_t mask_count, mask_room;
     uint32_t step_room, access_room, line_room;
     uint32_t limit;      /**< of step_count */
     uint64_t most_bytes; /**< with so much of access and line, full; not if all of step is kept */
@@ -170,6 +178,7 @@ struct rp_rec_wave {
     bool lines_only;     /**< accesses to the LDS are not kept: a probe */
     bool lost;           /**< for want of host memory: what is there means nothing */
     bool same_step;      /**< step is another wave's of the record, which did the same */
+    bool keeps_masks;    /**< somebody samples, so each instruction has to be noted by itself */
     bool grows;          /**< replayed while it is executed: more may follow */
 };
 
@@ -306,6 +315,11 @@ void rp_rec_cut(struct rp_rec_wave *w, uint64_t insts);
  * @return 0, or -ENOMEM: some are as they were
  */
 int rp_record_renumber_pages(struct rp_wave_record *r);
+
+/** Notes which lanes are on at the next step. @return false: no memory */
+bool rp_rec_note_mask(struct rp_rec_wave *w, uint64_t exec);
+/** Returns which lanes were on at a step. All are, where that was not noted. */
+uint64_t rp_rec_mask_at(const struct rp_rec_wave *w, uint32_t step);
 
 /** Keeps only this many instructions of a wave with their accesses. */
 void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps);

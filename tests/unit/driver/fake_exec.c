@@ -11,6 +11,7 @@
 #include "device/isa/wave_state.h"
 #include "device/jit/jit_translate.h"
 #include "device/timing/dispatch_timing.h"
+#include "device/timing/pc_sampler.h"
 #include "device/timing/timing_model.h"
 
 struct fake_exec fake_exec;
@@ -153,6 +154,29 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
     bytes[1] = wish->cu;
     *ret_bytes = bytes;
     *ret_count = 2 * sizeof *bytes;
+    return 0;
+}
+
+int rp_dispatch_sample(struct rp_dispatch *d, const struct rp_arch *arch,
+                       const struct rp_pc_sampler_times *times, uint64_t start_ticks,
+                       struct rp_pc_sample **ret, size_t *ret_count)
+{
+    (void)d, (void)arch;
+    *ret = calloc(fake_exec.samples, sizeof **ret);
+    if (!*ret)
+        return -ENOMEM;
+    for (size_t i = 0; i < fake_exec.samples; i++)
+        (*ret)[i] = (struct rp_pc_sample){.ticks = start_ticks + i * times->interval_ticks,
+                                          .pc = 0x1000 + 4 * i,
+                                          .exec = i,
+                                          .group_id = {(uint32_t)i, 2, 3},
+                                          .wave = 5,
+                                          .xcc = 6,
+                                          .engine = 3,
+                                          .cu = 9,
+                                          .simd = 2,
+                                          .slot = 7};
+    *ret_count = fake_exec.samples;
     return 0;
 }
 

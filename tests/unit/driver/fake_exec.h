@@ -12,6 +12,7 @@ struct fake_exec {
     unsigned turns;          /**< how many runs a dispatch takes */
     uint64_t ticks;          /**< modelled duration of every dispatch */
     int ticks_status;        /**< negative: of none, and fault says why */
+    size_t samples;          /**< of each sampled dispatch */
     unsigned watched;        /**< calls of rp_dispatch_watch_threads */
     bool waits;              /**< what rp_dispatch_waits says */
     int64_t busy_ns;         /**< what rp_dispatch_busy_ns says */

@@ -23,6 +23,8 @@ struct bench {
 
 enum {
     NOP = 0x10,
+    ATOMIC_MEM = 0x1e,
+    DMA_DATA = 0x50,
     PRED_EXEC = 0x23,
     WRITE_DATA = 0x37,
     WAIT_REG_MEM = 0x3c,
@@ -446,6 +448,54 @@ static void the_unknown_is_refused_by_name(void **state)
     }
 }
 
+/* As ROCr takes a buffer of PC samples. */
+static void an_exchange_gives_what_was_there(void **state)
+{
+    struct bench *b = *state;
+
+    b->memory[2] = 0x8000000000000007;
+    COMMAND(b, ATOMIC_MEM, 39, low(&b->memory[2]), high(&b->memory[2]), 5, 6, 0, 0, 0);
+    COMMAND(b, COPY_DATA, 6 | 2 << 8 | 1 << 16, 0, 0, low(&b->memory[4]), high(&b->memory[4]));
+    assert_int_equal(walk(b), RP_PM4_DONE);
+    assert_int_equal(b->memory[2], 0x0000000600000005);
+    assert_int_equal(b->memory[4], 0x8000000000000007);
+}
+
+static void memory_is_copied(void **state)
+{
+    struct bench *b = *state;
+
+    for (uint64_t i = 0; i < 4; i++)
+        b->memory[i] = 100 + i;
+    COMMAND(b, DMA_DATA, 3 << 20 | 3u << 29, low(&b->memory[0]), high(&b->memory[0]),
+            low(&b->memory[8]), high(&b->memory[8]), 24);
+    assert_int_equal(walk(b), RP_PM4_DONE);
+    assert_int_equal(b->memory[8], 100);
+    assert_int_equal(b->memory[10], 102);
+    assert_int_equal(b->memory[11], 0);
+}
+
+static void other_exchanges_and_copies_are_refused(void **state)
+{
+    struct bench *b = *state;
+
+    COMMAND(b, ATOMIC_MEM, 7, low(&b->memory[2]), high(&b->memory[2]), 5, 6, 0, 0, 0);
+    assert_int_equal(walk(b), RP_PM4_REFUSED);
+    assert_string_equal(b->walk.why, "PM4 command ATOMIC_MEM: operation 7 is not supported");
+    b->count[0] = 0;
+    COMMAND(b, ATOMIC_MEM, 39, 0, 1, 5, 6, 0, 0, 0);
+    assert_int_equal(walk(b), RP_PM4_REFUSED);
+    b->count[0] = 0;
+    COMMAND(b, DMA_DATA, 3 << 20 | 2u << 29, 0, 0, 0, 0, 8);
+    assert_int_equal(walk(b), RP_PM4_REFUSED);
+    assert_string_equal(b->walk.why, "PM4 command DMA_DATA: source 2 is not supported");
+    b->count[0] = 0;
+    COMMAND(b, DMA_DATA, 3 << 20 | 3u << 29, low(&b->memory[0]), high(&b->memory[0]),
+            low(&b->memory[8]), high(&b->memory[8]), 0x3ffffff);
+    assert_int_equal(walk(b), RP_PM4_REFUSED);
+    assert_string_equal(b->walk.why, "PM4 command DMA_DATA: address is not GPU memory");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -458,6 +508,9 @@ int main(void)
         TEST(pred_exec_chooses_dies),
         TEST(each_die_reads_its_own),
         TEST(copy_data_moves),
+        TEST(an_exchange_gives_what_was_there),
+        TEST(memory_is_copied),
+        TEST(other_exchanges_and_copies_are_refused),
         TEST(write_data_writes),
         TEST(a_wait_is_taken_up_again),
         TEST(functions_of_a_wait),

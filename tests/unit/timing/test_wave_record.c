@@ -106,6 +106,36 @@ static void what_is_taken_back_is_gone(void **state)
     rp_record_free(NULL);
 }
 
+/* Lanes are noted where they change, and taken back with their steps. */
+static void masks_are_those_of_their_steps(void **state)
+{
+    static const uint64_t masks[] = {~0ull, ~0ull, 0xff, 0xff, ~0ull, 1};
+    const struct rp_rec_plan plan = {.group_count = 1, .count = 1, .stride = 1};
+    const struct rp_rec_shape shape = {.waves_per_group = 1};
+    struct rp_wave_record *r = rp_record_new(&plan, &shape);
+    (void)state;
+    assert_non_null(r);
+    assert_true(rp_rec_begin(&r->group[0], 1, 100));
+    struct rp_rec_wave *w = &r->group[0].wave[0];
+    assert_true(rp_rec_mask_at(w, 3) == ~0ull); /* Nothing is noted. */
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_true(rp_rec_note_mask(w, masks[i]));
+        assert_true(rp_rec_grow(w, 1, 0, 0));
+        w->step[w->step_count++] = i;
+        w->insts++;
+    }
+    assert_int_equal(w->mask_count, 4);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_true(rp_rec_mask_at(w, i) == masks[i]);
+    rp_rec_cut(w, 3);
+    assert_int_equal(w->mask_count, 2);
+    assert_true(rp_rec_note_mask(w, 0xff));
+    assert_int_equal(w->mask_count, 2);
+    rp_rec_keep(w, 2);
+    assert_int_equal(w->mask_count, 1);
+    rp_record_free(r);
+}
+
 /* Accesses whose lines are those of a pattern are unpacked into what they were, and taken back. */
 static void packed_lines_are_unpacked(void **state)
 {
@@ -152,6 +182,7 @@ static void packed_lines_are_unpacked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masks_are_those_of_their_steps),
         cmocka_unit_test(packed_lines_are_unpacked),
         cmocka_unit_test(few_groups_are_all_recorded),
         cmocka_unit_test(many_groups_are_those_of_one_die),
