@@ -16,6 +16,8 @@ static const struct {
     {"race", "race"},
     {"lanes", "lanes of one store write different values to the same place"},
     {"lost-update", "lost update: another wave may store between this load and store"},
+    {"bounds", "access outside of what was allocated"},
+    {"uninit", "read of what nothing has written"},
     {"same-value", "note: unordered stores of the same value"},
 };
 
@@ -38,20 +40,42 @@ static void put_side(const struct rp_check_side *s, struct rp_buf *to)
                   s->lane);
 }
 
+static const char *space_of(const struct rp_check_finding *f)
+{
+    return strcmp(f->memory, "lds") == 0       ? "LDS"
+           : strcmp(f->memory, "scratch") == 0 ? "private memory"
+                                               : "memory";
+}
+
+/* Says where in its buffer the access begins, or how far from it. */
+static void put_buffer(const struct rp_check_finding *f, struct rp_buf *to)
+{
+    const uint64_t begin = f->buffer_address, end = begin + f->buffer_bytes;
+    if (f->address < begin)
+        rp_buf_printf(to, ", %" PRIu64 " bytes before a buffer", begin - f->address);
+    else if (f->address >= end)
+        rp_buf_printf(to, ", %" PRIu64 " bytes behind the end of a buffer", f->address - end);
+    else
+        rp_buf_printf(to, ", byte %" PRIu64 " of a buffer", f->address - begin);
+    rp_buf_printf(to, " of %" PRIu64 " bytes", f->buffer_bytes);
+}
+
 static void put_place(const struct rp_check_finding *f, struct rp_buf *to)
 {
-    if (strcmp(f->memory, "lds") == 0)
-        rp_buf_printf(to, "   LDS byte %" PRIu64, f->address);
+    if (strcmp(f->memory, "global") != 0)
+        rp_buf_printf(to, "   %s byte %" PRIu64 " of %" PRIu64, space_of(f), f->address,
+                      f->buffer_bytes);
     else
         rp_buf_printf(to, "   address 0x%" PRIx64, f->address);
+    if (strcmp(f->memory, "global") == 0 && f->buffer_bytes)
+        put_buffer(f, to);
     rp_buf_printf(to, ": %s (%" PRIu64 " time%s, first in dispatch %" PRId64 ")\n", f->why,
                   f->count, f->count == 1 ? "" : "s", f->dispatch);
 }
 
 static void put_finding(const struct rp_check_finding *f, size_t number, struct rp_buf *to)
 {
-    rp_buf_printf(to, "%zu. %s in %s of ", number, title_of(f),
-                  strcmp(f->memory, "lds") == 0 ? "LDS" : "memory");
+    rp_buf_printf(to, "%zu. %s in %s of ", number, title_of(f), space_of(f));
     rp_escape(to, f->kernel ? f->kernel : "a kernel without a name");
     rp_buf_puts(to, "\n");
     put_side(&f->first, to);
@@ -111,6 +135,15 @@ static void add_finding(struct rp_json_writer *json, const struct rp_check_findi
     rp_json_add_text(json, "why", f->why);
     rp_json_add_count(json, "address", f->address);
     rp_json_add_count(json, "bytes", f->bytes);
+    if (f->buffer_bytes)
+        rp_json_add_object(json, "buffer");
+    else
+        rp_json_add_null(json, "buffer");
+    if (f->buffer_bytes) {
+        rp_json_add_count(json, "address", f->buffer_address);
+        rp_json_add_count(json, "bytes", f->buffer_bytes);
+        rp_json_end(json);
+    }
     rp_json_add_count(json, "count", f->count);
     rp_json_add_int(json, "dispatch", f->dispatch);
     add_side(json, "first", &f->first);

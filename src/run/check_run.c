@@ -17,7 +17,7 @@
 
 int rp_check_words(const char *option, const char *text, struct rp_err *err)
 {
-    static const char *const words[] = {"races"};
+    static const char *const words[] = {"races", "uninit", "bounds"};
 
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
@@ -25,7 +25,9 @@ int rp_check_words(const char *option, const char *text, struct rp_err *err)
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             known |= strlen(words[i]) == length && memcmp(words[i], at, length) == 0;
         if (!known)
-            return rp_fail(err, RP_USAGE, "%s %s: use races", option, text);
+            return rp_fail(err, RP_USAGE,
+                           "%s %s: use races, uninit, bounds, or several with commas", option,
+                           text);
         at += length;
         if (!*at)
             return 0;
@@ -106,6 +108,13 @@ static void find_names(struct rp_check_results *r, int64_t object, struct rp_dem
     rp_code_file_close(&elf);
 }
 
+/* The runtime's own kernels copy and fill what the program says, also what it has never written. */
+static bool is_runtimes(const struct rp_check_finding *f)
+{
+    return f->kernel && strncmp(f->kernel, "__amd_rocclr_", 13) == 0 &&
+           (strcmp(f->kind, "uninit") == 0 || strcmp(f->kind, "bounds") == 0);
+}
+
 static void explain(const struct rp_environment *env, struct rp_check_results *r,
                     const char *folder)
 {
@@ -120,6 +129,7 @@ static void explain(const struct rp_environment *env, struct rp_check_results *r
         if (symbolizer)
             find_lines(r, (int64_t)i, symbolizer, folder);
     }
+    rp_check_results_drop(r, is_runtimes);
 }
 
 /* ---- the run ---- */

@@ -50,6 +50,8 @@ static void read_finding(const json_t *line, int64_t first_object, struct rp_che
     ret->address = number_of(line, "address");
     ret->bytes = number_of(line, "bytes");
     ret->count = number_of(line, "count");
+    ret->buffer_address = number_of(json_object_get(line, "buffer"), "address");
+    ret->buffer_bytes = number_of(json_object_get(line, "buffer"), "bytes");
     ret->dispatch = json_integer_value(json_object_get(line, "dispatch"));
     ret->kernel_object = json_integer_value(json_object_get(kernel, "object"));
     ret->kernel_object += ret->kernel_object >= 0 ? first_object : 0;
@@ -152,17 +154,35 @@ static void side_free(struct rp_check_side *side)
     free(side->source);
 }
 
+static void finding_free(struct rp_check_finding *f)
+{
+    free(f->kind);
+    free(f->memory);
+    free(f->why);
+    free(f->kernel);
+    side_free(&f->first);
+    side_free(&f->second);
+}
+
+void rp_check_results_drop(struct rp_check_results *results,
+                           bool (*which)(const struct rp_check_finding *finding))
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        if (!which(&results->at[i])) {
+            results->at[kept++] = results->at[i];
+            continue;
+        }
+        results->notes -= results->at[i].note;
+        finding_free(&results->at[i]);
+    }
+    results->count = kept;
+}
+
 void rp_check_results_free(struct rp_check_results *results)
 {
-    for (size_t i = 0; i < results->count; i++) {
-        struct rp_check_finding *f = &results->at[i];
-        free(f->kind);
-        free(f->memory);
-        free(f->why);
-        free(f->kernel);
-        side_free(&f->first);
-        side_free(&f->second);
-    }
+    for (size_t i = 0; i < results->count; i++)
+        finding_free(&results->at[i]);
     for (size_t i = 0; i < results->object_count; i++)
         free(results->objects[i]);
     free(results->at);

@@ -25,10 +25,11 @@ struct rp_check_side {
 
 struct rp_check_finding {
     char *kind;   /**< "race" and others (docs/check.md) */
-    char *memory; /**< "lds" or "global" */
+    char *memory; /**< "lds", "scratch" or "global" */
     char *why;    /**< what is missing */
     uint64_t address, bytes, count;
-    int64_t dispatch; /**< which one of its process was the first with it */
+    uint64_t buffer_address, buffer_bytes; /**< that it is in, or near; 0 bytes: unknown */
+    int64_t dispatch;                      /**< which one of its process was the first with it */
     int64_t kernel_object;
     uint64_t kernel_address; /**< of the descriptor */
     char *kernel;            /**< name, filled by who knows; NULL: unknown */
@@ -53,6 +54,9 @@ struct rp_check_results {
  * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT
  */
 int rp_check_results_read(const char *folder, struct rp_check_results *ret, struct rp_err *err);
+/** Takes out findings. */
+void rp_check_results_drop(struct rp_check_results *results,
+                           bool (*which)(const struct rp_check_finding *finding));
 /** Accepts zeros. */
 void rp_check_results_free(struct rp_check_results *results);
 

@@ -137,6 +137,27 @@ const struct rp_known *rp_known_find(const struct rp_known_groups *groups, uint3
 
 void rp_known_drop(struct rp_known_groups *groups);
 
+/* ---- what the program has allocated ---- */
+
+enum { RP_ALLOCATION_PADDING = 4096 };
+
+/** An allocation of the program, or the LDS of a workgroup. */
+struct rp_allocation {
+    uint64_t begin, bytes;
+    bool filled; /**< with rp_allocation_word() */
+};
+
+/** Returns how many bytes an allocation is to get more than was asked for. */
+uint64_t rp_allocation_padding(void);
+/** Tests whether an allocation is to be filled, which takes the host's memory. */
+bool rp_allocation_is_filled(uint64_t bytes);
+/** Returns what a dword holds that nobody has written. */
+uint32_t rp_allocation_word(uint64_t va);
+void rp_allocation_add(uint64_t begin, uint64_t bytes, bool filled);
+void rp_allocation_remove(uint64_t begin);
+/** Finds the allocation that an access is in, or else the nearest one, if one is near. */
+bool rp_allocation_near(uint64_t va, uint64_t bytes, struct rp_allocation *ret);
+
 /* ---- what has been accessed ---- */
 
 /** The kind of an access. */
@@ -191,9 +212,10 @@ struct rp_watch {
     bool lds;
     uint8_t bytes;
     uint64_t lanes;
-    uint64_t va[RP_LANES]; /**< offsets in the LDS, or addresses */
-    const uint32_t *value; /**< first row of what is stored, or NULL */
-    uint8_t value_shift;   /**< bits */
+    uint64_t va[RP_LANES];       /**< offsets in the LDS, or addresses */
+    struct rp_allocation inside; /**< that the latest lane was in */
+    const uint32_t *value;       /**< first row of what is stored, or NULL */
+    uint8_t value_shift;         /**< bits */
 };
 
 struct rp_check_dispatch;
@@ -209,6 +231,12 @@ struct rp_sync *rp_check_grid_barrier(struct rp_check_dispatch *c, unsigned reso
 
 /** Compares an access with those before it, and remembers it. */
 void rp_shadow_access(struct rp_watch *a);
+/**
+ * A load from the private memory of the lanes, whose dwords are at these places of rp_wave.scratch.
+ * @param fixed  the same place for all lanes, which may be that of a register that is kept there:
+ *               some lanes of it may never have been used, but not all
+ */
+void rp_shadow_load_private(struct rp_watch *a, bool fixed);
 
 /* ---- findings ---- */
 
@@ -217,6 +245,8 @@ enum rp_finding_kind {
     RP_FINDING_LANES,      /**< lanes of one store write different values */
     RP_FINDING_LOST,       /**< a load and a store in place of an atomic */
     RP_FINDING_SAME_VALUE, /**< a note: the values are the same */
+    RP_FINDING_BOUNDS,     /**< outside of what was allocated */
+    RP_FINDING_UNINIT,     /**< nothing has written what is read */
     RP_FINDING_KINDS,
 };
 
@@ -231,9 +261,11 @@ struct rp_finding {
     const struct rp_dispatch *dispatch;
     uint64_t dispatch_number; /**< of the process */
     enum rp_finding_kind kind;
-    bool lds;
+    bool lds, scratch;
+    bool alone; /**< there is no second access */
     struct rp_finding_side first, second;
-    uint64_t address; /**< or offset in the LDS */
+    struct rp_allocation buffer; /**< that the address is in, or near; 0 bytes: unknown */
+    uint64_t address;            /**< or offset in the LDS */
     uint32_t bytes;
     const char *why; /**< what is missing between them */
 };
@@ -247,11 +279,14 @@ bool rp_site_polls(uint32_t site, struct rp_wave *w);
  */
 bool rp_site_begins_atomic(uint32_t site, struct rp_wave *w);
 
+/** The value that it loads may be thrown away: it is first used by a select. */
+bool rp_site_selects(uint32_t site, struct rp_wave *w);
+
 /** Notes a finding of a dispatch, or counts it again. */
 void rp_finding_add(const struct rp_finding *f);
 
 /** Begins the file of this process. */
-void rp_findings_begin(const char *folder);
+void rp_findings_begin(unsigned what, const char *folder);
 /** Writes it if there are new ones. */
 void rp_findings_flush(void);
 

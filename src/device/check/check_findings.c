@@ -26,9 +26,9 @@ enum { UNKNOWN = 0, NO, YES };
 
 struct site {
     uint64_t pc;
-    uint8_t polls, begins_atomic; /**< enum above */
-    int16_t object;               /**< -1: unknown; -2: not looked for */
-    uint64_t address;             /**< in the object */
+    uint8_t polls, begins_atomic, selects; /**< enum above */
+    int16_t object;                        /**< -1: unknown; -2: not looked for */
+    uint64_t address;                      /**< in the object */
     char text[100];
 };
 
@@ -55,10 +55,34 @@ static struct {
     uint64_t left_out; /**< findings for which there was no room */
     struct object object[MOST_OBJECTS];
     int object_count;
+    unsigned what; /**< is checked */
     const char *folder;
     pid_t pid;
     bool changed;
 } all;
+
+unsigned rp_check_what(void)
+{
+    return all.what;
+}
+
+unsigned rp_check_parse(const char *text)
+{
+    static const char *const words[] = {"races", "uninit", "bounds"};
+    unsigned what = 0;
+    while (*text) {
+        const size_t length = strcspn(text, ",");
+        unsigned bit = 0;
+        for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+            if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
+                bit = 1u << i;
+        if (!bit || (text[length] && !text[length + 1]))
+            return 0;
+        what |= bit;
+        text += length + (text[length] == ',');
+    }
+    return what;
+}
 
 static uint32_t site_new(uint64_t pc)
 {
@@ -217,6 +241,34 @@ bool rp_site_begins_atomic(uint32_t site, struct rp_wave *w)
     return s->begins_atomic == YES;
 }
 
+/* Tests whether the first use of what is loaded is a select, which compilers load beforehand for.
+ */
+static bool selects(struct rp_wave *w, uint64_t pc)
+{
+    struct rp_insn load, in;
+    unsigned bytes = decode(w, pc, &load);
+    uint64_t at = pc + bytes;
+    for (unsigned i = 0; bytes && i < FARTHEST; i++, at += bytes) {
+        bytes = decode(w, at, &in);
+        if (!bytes || is_branch(&in) || in.op == RP_OP_s_endpgm)
+            return false;
+        for (unsigned k = 0; k < 4; k++)
+            if (overlap(&in.src[k], &load.dst))
+                return in.op == RP_OP_v_cndmask_b32;
+        if (overlap(&in.dst, &load.dst))
+            return true;
+    }
+    return false;
+}
+
+bool rp_site_selects(uint32_t site, struct rp_wave *w)
+{
+    struct site *s = &all.site[site];
+    if (s->selects == UNKNOWN)
+        s->selects = selects(w, s->pc) ? YES : NO;
+    return s->selects == YES;
+}
+
 /* ---- code objects ---- */
 
 static int open_file(const char *path, int flags)
@@ -343,6 +395,8 @@ static void find_object(uint32_t site)
 
 static bool is_same(const struct rp_finding *a, const struct rp_finding *b)
 {
+    if (a->alone && b->alone)
+        return a->kind == b->kind && a->lds == b->lds && a->first.site == b->first.site;
     return a->kind == b->kind && a->lds == b->lds &&
            ((a->first.site == b->first.site && a->second.site == b->second.site) ||
             (a->first.site == b->second.site && a->second.site == b->first.site));
@@ -378,20 +432,21 @@ void rp_finding_add(const struct rp_finding *f)
                         .dispatch = f->dispatch_number,
                         .count = 1};
     group_id(&d->kernel, f->first.group, e->group[0]);
-    group_id(&d->kernel, f->second.group, e->group[1]);
+    if (!f->alone)
+        group_id(&d->kernel, f->second.group, e->group[1]);
     e->kernel_object = (int16_t)object_of(e->kernel_va, &e->kernel_address);
     find_object(f->first.site);
-    find_object(f->second.site);
+    if (!f->alone)
+        find_object(f->second.site);
     all.changed = true;
 }
 
 /* ---- the file ---- */
 
 static const char *const kind_words[RP_FINDING_KINDS] = {
-    [RP_FINDING_RACE] = "race",
-    [RP_FINDING_LANES] = "lanes",
-    [RP_FINDING_LOST] = "lost-update",
-    [RP_FINDING_SAME_VALUE] = "same-value",
+    [RP_FINDING_RACE] = "race",        [RP_FINDING_LANES] = "lanes",
+    [RP_FINDING_LOST] = "lost-update", [RP_FINDING_SAME_VALUE] = "same-value",
+    [RP_FINDING_BOUNDS] = "bounds",    [RP_FINDING_UNINIT] = "uninit",
 };
 
 static const char *access_word(uint8_t kind)
@@ -430,10 +485,18 @@ static void put_finding(int fd, const struct entry *e)
         "{\"kind\":\"%s\",\"memory\":\"%s\",\"address\":%" PRIu64 ",\"bytes\":%" PRIu32
         ",\"count\":%" PRIu64 ",\"dispatch\":%" PRIu64
         ",\"why\":\"%s\",\"kernel\":{\"object\":%d,\"address\":%" PRIu64 "}",
-        kind_words[e->f.kind], e->f.lds ? "lds" : "global", e->f.address, e->f.bytes, e->count,
-        e->dispatch, e->f.why, e->kernel_object, e->kernel_address);
+        kind_words[e->f.kind],
+        e->f.lds       ? "lds"
+        : e->f.scratch ? "scratch"
+                       : "global",
+        e->f.address, e->f.bytes, e->count, e->dispatch, e->f.why, e->kernel_object,
+        e->kernel_address);
+    if (e->f.buffer.bytes)
+        put(fd, ",\"buffer\":{\"address\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", e->f.buffer.begin,
+            e->f.buffer.bytes);
     put_side(fd, "first", &e->f.first, e->group[0]);
-    put_side(fd, "second", &e->f.second, e->group[1]);
+    if (!e->f.alone)
+        put_side(fd, "second", &e->f.second, e->group[1]);
     put(fd, "}\n");
 }
 
@@ -471,8 +534,9 @@ __attribute__((destructor)) static void at_end(void)
         write_file();
 }
 
-void rp_findings_begin(const char *folder)
+void rp_findings_begin(unsigned what, const char *folder)
 {
+    all.what = what;
     all.folder = folder;
     all.pid = getpid();
     write_file();

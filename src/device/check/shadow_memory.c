@@ -279,24 +279,47 @@ static const char *what_lacks(const struct rp_watch *a, const struct rp_past *t)
     return "the second one is not behind an acquire (no buffer_inv sc1)";
 }
 
+static struct rp_finding_side own_side(const struct rp_watch *a, unsigned lane)
+{
+    return (struct rp_finding_side){.site = a->site,
+                                    .group = a->group->order.index,
+                                    .wave = (uint32_t)(a->order - a->group->order.wave),
+                                    .lane = lane,
+                                    .kind = a->kind};
+}
+
+static struct rp_finding finding_of(const struct rp_watch *a, enum rp_finding_kind kind,
+                                    uint64_t address, const char *why)
+{
+    struct rp_finding f = {.dispatch = a->group->dispatch->dispatch,
+                           .dispatch_number = a->group->dispatch->number,
+                           .kind = kind,
+                           .lds = a->lds,
+                           .address = address,
+                           .bytes = a->bytes,
+                           .why = why};
+    if (a->lds)
+        f.buffer.bytes = a->group->dispatch->dispatch->launch.group_segment_bytes;
+    else if (!rp_allocation_near(address, a->bytes, &f.buffer))
+        f.buffer = (struct rp_allocation){0};
+    return f;
+}
+
+static void report_alone(const struct rp_watch *a, enum rp_finding_kind kind, unsigned lane,
+                         uint64_t address, const char *why)
+{
+    struct rp_finding f = finding_of(a, kind, address, why);
+    f.alone = true;
+    f.first = own_side(a, lane);
+    rp_finding_add(&f);
+}
+
 static void report(struct rp_watch *a, const struct rp_past *t, enum rp_finding_kind kind,
                    unsigned lane, uint64_t address, const char *why)
 {
-    const struct rp_finding f = {
-        .dispatch = a->group->dispatch->dispatch,
-        .dispatch_number = a->group->dispatch->number,
-        .kind = kind,
-        .lds = a->lds,
-        .first = side_of(t),
-        .second = {.site = a->site,
-                   .group = a->group->order.index,
-                   .wave = (uint32_t)(a->order - a->group->order.wave),
-                   .lane = lane,
-                   .kind = a->kind},
-        .address = address,
-        .bytes = a->bytes,
-        .why = why,
-    };
+    struct rp_finding f = finding_of(a, kind, address, why);
+    f.first = side_of(t);
+    f.second = own_side(a, lane);
     rp_finding_add(&f);
 }
 
@@ -513,23 +536,126 @@ static struct rp_past past_of(const struct rp_watch *a)
     };
 }
 
+/* ---- bounds and unwritten memory ---- */
+
+static bool checks(unsigned what)
+{
+    return rp_check_what() & what;
+}
+
+static bool reads(const struct rp_watch *a)
+{
+    return !(a->kind & RP_PAST_WRITE) || a->kind & RP_PAST_BOTH;
+}
+
+static bool is_inside(const struct rp_allocation *m, uint64_t va, unsigned bytes)
+{
+    return va >= m->begin && va - m->begin + bytes <= m->bytes;
+}
+
+/* Memory that is near no allocation is not the program's: arguments, code, the runtime's own. */
+static void check_bounds(struct rp_watch *a, unsigned lane)
+{
+    const uint64_t va = a->va[lane];
+    struct rp_allocation near;
+    if (is_inside(&a->inside, va, a->bytes) || !rp_allocation_near(va, a->bytes, &near))
+        return;
+    if (is_inside(&near, va, a->bytes))
+        a->inside = near;
+    else if (checks(RP_CHECK_BOUNDS))
+        report_alone(a, RP_FINDING_BOUNDS, lane, va, "outside of what was allocated");
+}
+
+static void check_written(struct rp_watch *a, unsigned lane, uint64_t at)
+{
+    const uint32_t *word = rp_mem_find(rp_mem_of(a->wave), at, 4, 0);
+    struct rp_allocation in;
+    if (!word || *word != rp_allocation_word(at) || !rp_allocation_near(at, 4, &in) || !in.filled ||
+        !is_inside(&in, at, 4) || rp_site_selects(a->site, a->wave))
+        return;
+    report_alone(a, RP_FINDING_UNINIT, lane, at, "nothing has written it");
+}
+
+static void check_written_lds(struct rp_watch *a, unsigned lane, uint64_t at)
+{
+    const uint32_t seed = a->group->dispatch->dispatch->settings.poison;
+    uint32_t word;
+    memcpy(&word, a->wave->group->lds + at, 4);
+    if (seed && word == rp_exec_poison_word(seed, at / 4) && !rp_site_selects(a->site, a->wave))
+        report_alone(a, RP_FINDING_UNINIT, lane, at, "nothing has written it");
+}
+
+static bool is_unwritten(const struct rp_watch *a, unsigned lane)
+{
+    const uint32_t seed = a->group->dispatch->dispatch->settings.poison;
+    const uint64_t at = a->va[lane] & ~3ull;
+    uint32_t word;
+    if (at + 4 > (uint64_t)a->wave->scratch_lane_bytes * RP_LANES)
+        return false;
+    memcpy(&word, a->wave->scratch + at, 4);
+    return seed && word == rp_exec_poison_word(seed + 1, at / 4);
+}
+
+void rp_shadow_load_private(struct rp_watch *a, bool fixed)
+{
+    if (!checks(RP_CHECK_UNINIT) || !reads(a) || !a->lanes)
+        return;
+    uint64_t unwritten = 0;
+    RP_FOR_LANES(lane, a->lanes)
+    unwritten |= (uint64_t)is_unwritten(a, lane) << lane;
+    if (!unwritten || (fixed && unwritten != a->lanes) || rp_site_selects(a->site, a->wave))
+        return;
+    const unsigned lane = (unsigned)__builtin_ctzll(unwritten);
+    struct rp_finding f =
+        finding_of(a, RP_FINDING_UNINIT, a->va[lane] / 4 / RP_LANES * 4, "nothing has written it");
+    f.scratch = f.alone = true;
+    f.buffer = (struct rp_allocation){.bytes = a->wave->scratch_lane_bytes};
+    f.first = own_side(a, lane);
+    rp_finding_add(&f);
+}
+
+/* ---- all lanes ---- */
+
 static void access_lds(struct rp_watch *a)
 {
     struct rp_past now = past_of(a);
     const uint32_t size = a->wave->group->lds_bytes;
-    const bool atomic = a->kind & RP_PAST_BOTH;
+    const uint32_t asked = a->group->dispatch->dispatch->launch.group_segment_bytes;
+    const bool atomic = a->kind & RP_PAST_BOTH, races = checks(RP_CHECK_RACES);
+    const bool uninit = checks(RP_CHECK_UNINIT) && reads(a);
     RP_FOR_LANES(lane, a->lanes)
     {
         const uint64_t va = a->va[lane];
+        if (va + a->bytes > asked && checks(RP_CHECK_BOUNDS))
+            report_alone(a, RP_FINDING_BOUNDS, lane, va, "outside of what was allocated");
         if (va + a->bytes > size)
             continue;
         now.lane = lane & 63;
         for (uint64_t at = va & ~3ull; at < va + a->bytes; at += 4) {
             now.mask = mask_of(va, a->bytes, at) & 15;
-            if (atomic)
+            if (uninit)
+                check_written_lds(a, lane, at);
+            if (atomic && races)
                 sync_lds(a, (uint32_t)(at / 4));
-            one_dword(a, &a->group->lds[at / 4], &now, at);
+            if (races)
+                one_dword(a, &a->group->lds[at / 4], &now, at);
         }
+    }
+}
+
+static void check_lanes(struct rp_watch *a)
+{
+    const bool uninit = checks(RP_CHECK_UNINIT) && reads(a), bounds = checks(RP_CHECK_BOUNDS);
+    a->inside = (struct rp_allocation){0};
+    if (!uninit && !bounds)
+        return;
+    RP_FOR_LANES(lane, a->lanes)
+    {
+        const uint64_t va = a->va[lane];
+        if (bounds)
+            check_bounds(a, lane);
+        for (uint64_t at = va & ~3ull; uninit && at < va + a->bytes; at += 4)
+            check_written(a, lane, at);
     }
 }
 
@@ -539,6 +665,9 @@ static void access_memory(struct rp_watch *a)
     struct rp_check_dispatch *c = a->group->dispatch;
     const bool syncs = synchronises(a);
     uint64_t before = UINT64_MAX;
+    check_lanes(a);
+    if (!checks(RP_CHECK_RACES))
+        return;
     RP_FOR_LANES(lane, a->lanes)
     {
         const uint64_t va = a->va[lane];

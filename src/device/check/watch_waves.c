@@ -16,31 +16,7 @@
  * of the process is under this lock. */
 static struct {
     pthread_mutex_t lock;
-    unsigned what;
 } checks = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-unsigned rp_check_what(void)
-{
-    return checks.what;
-}
-
-unsigned rp_check_parse(const char *text)
-{
-    static const char *const words[] = {"races"};
-    unsigned what = 0;
-    while (*text) {
-        const size_t length = strcspn(text, ",");
-        unsigned bit = 0;
-        for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-            if (strlen(words[i]) == length && memcmp(words[i], text, length) == 0)
-                bit = 1u << i;
-        if (!bit || (text[length] && !text[length + 1]))
-            return 0;
-        what |= bit;
-        text += length + (text[length] == ',');
-    }
-    return what;
-}
 
 /* ---- which memory the lanes reach ---- */
 
@@ -75,37 +51,57 @@ static void find_value(struct rp_watch *a, const struct rp_opnd *data)
     a->value_shift = length > 3 && !strcmp(name + length - 3, "_hi") ? 16 : 0;
 }
 
+static void watch_scratch(struct rp_watch *a)
+{
+    const bool fixed = !(a->in->flags & RP_IF_VADDR);
+    const uint32_t *v = fixed ? NULL : rp_rows(a->wave, &a->in->src[0])[0];
+    uint32_t base = (uint32_t)a->in->offset;
+    if (a->in->flags & RP_IF_SADDR)
+        base += rp_opnd_u32(a->wave, &a->in->src[2]);
+    RP_FOR_LANES(lane, a->lanes)
+    a->va[lane] = ((uint64_t)((base + (v ? v[lane] : 0)) / 4) * RP_LANES + lane) * 4;
+    rp_shadow_load_private(a, fixed);
+}
+
+/* Goes on with the lanes that reach one kind of memory. */
+static void watch_space(struct rp_watch *a, const uint64_t va[RP_LANES], uint64_t lanes,
+                        enum rp_space space)
+{
+    if (!lanes)
+        return;
+    a->lanes = lanes;
+    a->lds = space == RP_SPACE_LDS;
+    RP_FOR_LANES(lane, lanes)
+    a->va[lane] = space == RP_SPACE_GLOBAL ? va[lane]
+                  : space == RP_SPACE_LDS
+                      ? (uint32_t)va[lane]
+                      : ((uint64_t)((uint32_t)va[lane] / 4) * RP_LANES + lane) * 4;
+    if (space == RP_SPACE_PRIVATE)
+        rp_shadow_load_private(a, false);
+    else
+        rp_shadow_access(a);
+}
+
 static void watch_flat(struct rp_watch *a)
 {
     const struct rp_exec_host *host = rp_wave_host(a->wave);
     const uint64_t exec = a->lanes;
-    uint64_t va[RP_LANES], lds = 0, memory = 0;
-    if (a->in->seg == RP_SEG_SCRATCH)
+    uint64_t va[RP_LANES], lanes[3] = {0};
+    if (a->in->seg == RP_SEG_SCRATCH) {
+        watch_scratch(a);
         return;
+    }
     find_value(a, &a->in->src[1]);
     rp_flat_addresses(a->wave, a->in, a->va);
     if (a->in->seg == RP_SEG_GLOBAL) {
         rp_shadow_access(a);
         return;
     }
-    RP_FOR_LANES(lane, exec)
-    {
-        const enum rp_space space = rp_space_of(host, a->va[lane]);
-        lds |= (uint64_t)(space == RP_SPACE_LDS) << lane;
-        memory |= (uint64_t)(space == RP_SPACE_GLOBAL) << lane;
-    }
-    if (memory) {
-        a->lanes = memory;
-        rp_shadow_access(a);
-    }
-    if (!lds)
-        return;
     memcpy(va, a->va, sizeof va);
-    RP_FOR_LANES(lane, lds)
-    a->va[lane] = (uint32_t)va[lane];
-    a->lanes = lds;
-    a->lds = true;
-    rp_shadow_access(a);
+    RP_FOR_LANES(lane, exec)
+    lanes[rp_space_of(host, va[lane])] |= 1ull << lane;
+    for (unsigned space = 0; space < 3; space++)
+        watch_space(a, va, lanes[space], space);
 }
 
 static void watch_buffer(struct rp_watch *a)
@@ -115,7 +111,7 @@ static void watch_buffer(struct rp_watch *a)
     const uint64_t exec = a->lanes;
     const unsigned bytes = a->bytes < 4 ? a->bytes : 4;
     if (resource->kind != RP_OPND_SGPR || resource->index + 4 > RP_SGPR_COUNT ||
-        rp_buffer_open(a->wave, a->in, &b) || b.private)
+        rp_buffer_open(a->wave, a->in, &b))
         return;
     find_value(a, &a->in->src[1]);
     a->lanes = 0;
@@ -126,7 +122,13 @@ static void watch_buffer(struct rp_watch *a)
         a->va[lane] = rp_buffer_at(&b, lane, 0);
         a->lanes |= 1ull << lane;
     }
-    rp_shadow_access(a);
+    if (!b.private) {
+        rp_shadow_access(a);
+        return;
+    }
+    RP_FOR_LANES(lane, a->lanes)
+    a->va[lane] -= RP_SCRATCH_BASE_VA;
+    rp_shadow_load_private(a, !(a->in->flags & RP_IF_OFFEN));
 }
 
 /* The lanes' values are on their way to the LDS. */
@@ -367,8 +369,10 @@ static const struct rp_checker checker = {.on_dispatch = on_dispatch,
 
 void rp_check_begin(unsigned what, const char *folder)
 {
-    checks.what = what;
-    rp_findings_begin(folder);
+    enum { SEED = 7 };
+    if (what & RP_CHECK_UNINIT && !rp_exec_settings().poison)
+        rp_exec_poison_set(SEED);
+    rp_findings_begin(what, folder);
     rp_exec_set_threads(1);
     rp_exec_set_checker(&checker);
 }

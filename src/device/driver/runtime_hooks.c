@@ -40,6 +40,7 @@
 
 #include "base/lock.h"
 #include "base/utf8.h"
+#include "device/check/check.h"
 #include "device/driver/command_processor.h"
 #include "device/driver/device_context.h"
 #include "device/driver/libc_hooks.h"
@@ -343,6 +344,53 @@ int hsa_memory_copy(void *to, const void *from, size_t bytes)
 int hsa_amd_memory_fill(void *to, uint32_t value, size_t count)
 {
     return over_now(RP_RUNTIME(hsa_amd_memory_fill)(to, value, count));
+}
+
+/* ---- allocations, while accesses are checked ---------------------------------------------- */
+
+typedef struct {
+    uint64_t handle;
+} hsa_pool_t;
+
+RP_EXPORT int hsa_amd_memory_pool_allocate(hsa_pool_t pool, size_t bytes, uint32_t flags,
+                                           void **ret);
+RP_EXPORT int hsa_amd_memory_pool_free(void *at);
+
+/* Fills memory of a GPU, page by page; that of the host is written by the host anyway. */
+static bool fill_pages(struct rp_device *device, uint64_t begin, uint64_t bytes)
+{
+    enum { PAGE = 4096 };
+    if (rp_memory_place(&device->memory, 0, begin) == RP_PLACE_HOST)
+        return false;
+    for (uint64_t at = begin; at < begin + bytes; at += PAGE) {
+        uint32_t *to = rp_memory_translate(&device->memory, 0, at, PAGE, 1);
+        if (!to)
+            return false;
+        for (unsigned i = 0; i < PAGE / 4; i++)
+            to[i] = rp_allocation_word(at + 4 * i);
+    }
+    return true;
+}
+
+int hsa_amd_memory_pool_allocate(hsa_pool_t pool, size_t bytes, uint32_t flags, void **ret)
+{
+    struct rp_device *device = rp_device_get();
+    const bool checks = device && rp_check_what();
+    const size_t padding = checks ? rp_allocation_padding() : 0;
+    const int rc = RP_RUNTIME(hsa_amd_memory_pool_allocate)(pool, bytes + padding, flags, ret);
+    if (!rc && checks) {
+        const uint64_t begin = (uint64_t)(uintptr_t)*ret;
+        const bool filled = rp_allocation_is_filled(bytes) && fill_pages(device, begin, bytes);
+        rp_allocation_add(begin, bytes, filled);
+    }
+    return rc;
+}
+
+int hsa_amd_memory_pool_free(void *at)
+{
+    if (rp_check_what())
+        rp_allocation_remove((uint64_t)(uintptr_t)at);
+    return RP_RUNTIME(hsa_amd_memory_pool_free)(at);
 }
 
 /* ---- libraries with code for other GPUs --------------------------------------------------- */

@@ -61,6 +61,8 @@ void rp_exec_poison_set(uint32_t seed);
 /** @return false: it is not a whole number from 1 to 2^31 - 1 */
 bool rp_exec_poison_parse(const char *text, uint32_t *ret);
 
+/** Returns the word at an index of what is filled: LDS by the seed, scratch by the next one. */
+uint32_t rp_exec_poison_word(uint32_t seed, uint64_t index);
 /** Fills LDS and scratch, which are zero before. */
 void rp_exec_poison_group(uint32_t seed, struct rp_resident_group *slot);
 /**

@@ -1,0 +1,234 @@
+// Kernels that leave their allocations (out_*), read what nothing has written (unset_*), or neither (clean_*).
+// check_labels.py compares what `run --check bounds,uninit` finds with these names.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+struct arguments {
+    int *a, *b;  // 1000 ints each; a is written, b is zeroed before each kernel
+    int *fresh;  // 1024 ints that nobody has written
+    char *bytes; // 13 bytes
+    float4 *wide; // 10 of them
+};
+typedef void kernel_fn(arguments);
+struct test_case {
+    const char *name;
+    kernel_fn *fn;
+    int grid, block, lds;
+};
+static std::vector<test_case> &cases()
+{
+    static std::vector<test_case> all;
+    return all;
+}
+struct registered {
+    registered(const char *name, kernel_fn *fn, int grid, int block, int lds)
+    {
+        cases().push_back({name, fn, grid, block, lds});
+    }
+};
+#define CASE_OF(name, grid, block, lds)                                                            \
+    __global__ void name(arguments);                                                               \
+    static registered name##_case(#name, name, grid, block, lds);                                  \
+    __global__ void name(arguments p)
+#define CASE(name) CASE_OF(name, 4, 256, 0)
+#define ALL        ((int)(blockIdx.x * blockDim.x + threadIdx.x))
+#define I          ((int)threadIdx.x)
+enum { N = 1000 };
+
+// ---- bounds ----
+
+CASE(clean_guarded)
+{
+    if (ALL < N)
+        p.b[ALL] = p.a[ALL];
+}
+CASE(out_unguarded_read)
+{
+    p.b[ALL % N] = p.a[ALL];
+}
+CASE(out_unguarded_write)
+{
+    p.b[ALL] = ALL;
+}
+CASE(out_by_one)
+{
+    if (ALL <= N)
+        p.b[ALL] = 1;
+}
+CASE(clean_neighbour)
+{
+    if (ALL > 0 && ALL < N)
+        p.b[ALL] = p.a[ALL - 1];
+}
+CASE(out_bytes)
+{
+    if (ALL < 14)
+        p.bytes[ALL] = 1;
+}
+CASE(clean_bytes)
+{
+    if (ALL < 13)
+        p.bytes[ALL] = 1;
+}
+CASE(out_wide)
+{
+    if (ALL < 11)
+        p.wide[ALL] = make_float4(1, 2, 3, 4);
+}
+CASE(clean_wide)
+{
+    if (ALL < 10)
+        p.wide[ALL] = make_float4(1, 2, 3, 4);
+}
+CASE(out_half_of_a_vector) // The last two ints are behind the end.
+{
+    if (ALL == 0)
+        *(int4 *)(p.b + N - 2) = make_int4(1, 2, 3, 4);
+}
+CASE(out_atomic)
+{
+    if (ALL == 0)
+        atomicAdd(p.b + N, 1);
+}
+CASE_OF(out_lds, 1, 64, 256)
+{
+    extern __shared__ int s[];
+    s[I + 1] = p.a[I];
+    __syncthreads();
+    p.b[I] = s[I];
+}
+CASE_OF(clean_lds, 1, 64, 256)
+{
+    extern __shared__ int s[];
+    s[I] = p.a[I];
+    __syncthreads();
+    p.b[I] = s[63 - I];
+}
+CASE_OF(out_lds_too_small, 1, 128, 256)
+{
+    extern __shared__ int s[];
+    s[I] = p.a[I];
+    __syncthreads();
+    p.b[I] = s[127 - I];
+}
+
+// ---- unwritten memory ----
+
+CASE(unset_fresh)
+{
+    if (ALL < N)
+        p.b[ALL] = p.fresh[ALL];
+}
+CASE(clean_fresh_written)
+{
+    if (ALL < N)
+        p.fresh[ALL] = p.a[ALL];
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    if (ALL < N)
+        p.b[ALL] = p.fresh[ALL];
+}
+CASE(unset_last) // Written up to 1000; 1024 are read.
+{
+    p.b[ALL % N] = p.fresh[ALL];
+}
+CASE(unset_sum)
+{
+    if (ALL < 8)
+        atomicAdd(p.fresh + N + ALL, 1);
+}
+CASE(clean_zeroed)
+{
+    if (ALL < N)
+        p.b[ALL] += p.a[ALL];
+}
+CASE_OF(unset_lds, 1, 256, 0)
+{
+    __shared__ int s[256];
+    if (I < 128)
+        s[I] = p.a[I];
+    __syncthreads();
+    p.b[I] = s[I] + 1;
+}
+CASE_OF(clean_lds_written, 1, 256, 0)
+{
+    __shared__ int s[256];
+    s[I] = p.a[I];
+    __syncthreads();
+    p.b[I] = s[255 - I] + 1;
+}
+CASE_OF(unset_lds_histogram, 1, 256, 0)
+{
+    __shared__ int s[64];
+    atomicAdd(&s[I & 63], 1);
+    __syncthreads();
+    if (I < 64)
+        p.b[I] = s[I];
+}
+CASE_OF(clean_lds_select, 1, 256, 0) // What is loaded beyond is not used.
+{
+    __shared__ int s[256];
+    if (I < 128)
+        s[I] = p.a[I];
+    __syncthreads();
+    int v = 0;
+    if (I < 128)
+        v = s[I];
+    p.b[I] = v;
+}
+CASE_OF(unset_lds_neighbour, 1, 256, 0) // The last one reads what no thread has written.
+{
+    __shared__ int s[257];
+    s[I] = p.a[I];
+    __syncthreads();
+    p.b[I] = s[I + 1] * 3;
+}
+CASE_OF(unset_local, 1, 64, 0)
+{
+    volatile int x[16];
+    for (int k = 0; k < 16; k += 2)
+        x[(k + p.a[I]) & 15] = I + k;
+    asm volatile("" ::: "memory");
+    p.b[I] = x[(p.a[I] + 1) & 15] + 1;
+}
+CASE_OF(clean_local, 1, 64, 0)
+{
+    volatile int x[16];
+    for (int k = 0; k < 16; k++)
+        x[(k + p.a[I]) & 15] = I + k;
+    asm volatile("" ::: "memory");
+    p.b[I] = x[(p.a[I] + 1) & 15] + 1;
+}
+
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        hipError_t error_ = (call);                                                                \
+        if (error_ != hipSuccess) {                                                                \
+            fprintf(stderr, "%s: %s\n", #call, hipGetErrorString(error_));                         \
+            return 1;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+int main(int argc, char **argv)
+{
+    arguments p;
+    std::vector<int> ints(N);
+    OK(hipMalloc(&p.a, N * sizeof(int)));
+    OK(hipMalloc(&p.b, N * sizeof(int)));
+    OK(hipMalloc(&p.fresh, 1024 * sizeof(int)));
+    OK(hipMalloc(&p.bytes, 13));
+    OK(hipMalloc(&p.wide, 10 * sizeof(float4)));
+    OK(hipMemcpy(p.a, ints.data(), N * sizeof(int), hipMemcpyHostToDevice));
+    OK(hipMemset(p.bytes, 0, 13));
+    for (const test_case &c : cases()) {
+        if (argc > 1 && strcmp(argv[1], c.name) != 0)
+            continue;
+        OK(hipMemset(p.b, 0, N * sizeof(int)));
+        c.fn<<<c.grid, c.block, c.lds>>>(p);
+        OK(hipDeviceSynchronize());
+        puts(c.name);
+    }
+    return 0;
+}
