@@ -183,29 +183,27 @@ static const struct event {
 #undef NO_EVENT
 };
 
-/* This is what a counter counts. */
-struct choice {
-    enum block block;
-    uint32_t number;
-    const char *name;                        /**< NULL: none is published */
-    const struct rp_device_counter_row *row; /**< NULL: the device does not know the name */
-};
-
-static struct choice choice_of(const struct rp_performance_counters *counters, enum block block,
-                               uint32_t select)
+/* Tools read the same event in all parts of the GPU, one after the other. */
+static struct rp_performance_choice choice_of(struct rp_performance_counters *counters,
+                                              enum block block, uint32_t select)
 {
-    struct choice choice = {.block = block, .number = select & blocks[block].event_mask};
+    const enum rp_isa_target target = counters->cp->arch->isa;
+    struct rp_performance_choice choice = {.block = block,
+                                           .number = select & blocks[block].event_mask};
 
+    if (counters->latest.known && counters->latest.block == choice.block &&
+        counters->latest.number == choice.number)
+        return counters->latest;
     for (size_t i = 0; i < RP_COUNT(events) && !choice.name; i++)
-        if (events[i].block == block &&
-            events[i].number[counters->cp->arch->isa] == (int)choice.number)
+        if (events[i].block == block && events[i].number[target] == (int)choice.number)
             choice.name = events[i].name;
     if (choice.name)
         choice.row = rp_device_counter_find(choice.name);
-    return choice;
+    choice.known = true;
+    return counters->latest = choice;
 }
 
-static bool accumulates(const struct choice *choice)
+static bool accumulates(const struct rp_performance_choice *choice)
 {
     static const char name[] = "SQ_ACCUM_PREV";
 
@@ -215,7 +213,7 @@ static bool accumulates(const struct choice *choice)
 /* A level says how many of something are under way. The model adds it up over all cycles, which is
  * what an accumulating counter behind it does.
  */
-static bool is_level(const struct choice *choice)
+static bool is_level(const struct rp_performance_choice *choice)
 {
     static const char *const names[] = {"SQ_LEVEL_WAVES", "SQ_INST_LEVEL_VMEM",
                                         "SQ_INST_LEVEL_SMEM", "SQ_INST_LEVEL_LDS"};
@@ -229,8 +227,8 @@ static bool is_level(const struct choice *choice)
 /* ---- standard error ----------------------------------------------------------------------- */
 
 /* Says once for each event why it reads 0. */
-static void tell(struct rp_performance_counters *counters, const struct choice *choice,
-                 const char *why)
+static void tell(struct rp_performance_counters *counters,
+                 const struct rp_performance_choice *choice, const char *why)
 {
     const uint64_t key = (uint64_t)choice->block << 32 | choice->number;
     const uint32_t before = counters->named.count;
@@ -306,7 +304,8 @@ static uint64_t share_of(const struct rp_performance_counters *counters, enum sp
 }
 
 /* Returns the sum over the GPU of what is chosen; 0 is explained once. */
-static uint64_t sum_of(struct rp_performance_counters *counters, const struct choice *choice)
+static uint64_t sum_of(struct rp_performance_counters *counters,
+                       const struct rp_performance_choice *choice)
 {
     const struct rp_device_counter_row *row = choice->row;
 
@@ -325,8 +324,8 @@ static uint64_t sum_of(struct rp_performance_counters *counters, const struct ch
     return 0;
 }
 
-static bool choice_at(const struct rp_performance_counters *counters, const struct counter *counter,
-                      const struct rp_register_access *at, struct choice *ret)
+static bool choice_at(struct rp_performance_counters *counters, const struct counter *counter,
+                      const struct rp_register_access *at, struct rp_performance_choice *ret)
 {
     struct rp_register_access place = *at;
     uint32_t select;
@@ -340,9 +339,10 @@ static bool choice_at(const struct rp_performance_counters *counters, const stru
 
 /* SQ_ACCUM_PREV adds the level of the counter before it every four cycles, HIRES every cycle. */
 static uint64_t accumulated(struct rp_performance_counters *counters, const struct counter *counter,
-                            const struct rp_register_access *at, const struct choice *choice)
+                            const struct rp_register_access *at,
+                            const struct rp_performance_choice *choice)
 {
-    struct choice before;
+    struct rp_performance_choice before;
 
     if (counter == all_counters || counter[-1].block != counter->block ||
         !choice_at(counters, counter - 1, at, &before) || !is_level(&before)) {
@@ -368,7 +368,7 @@ static bool read_shared(struct rp_performance_counters *counters,
     rp_registers_written(counters->cp->registers, &place, &which);
     place.address = whose | (shared->select + ((which & 0xf) <= shared->most ? which & 0xf : 0));
     if (rp_registers_written(counters->cp->registers, &place, &select)) {
-        const struct choice choice = choice_of(counters, shared->block, select);
+        const struct rp_performance_choice choice = choice_of(counters, shared->block, select);
         tell(counters, &choice, "the timing model has no counterpart of it");
     }
     *ret_value = 0;
@@ -379,7 +379,7 @@ static bool read_counter(void *ctx, const struct rp_register_access *at, uint32_
 {
     struct rp_performance_counters *counters = ctx;
     const struct counter *counter = counter_of(at->address);
-    struct choice choice;
+    struct rp_performance_choice choice;
     uint64_t value = 0;
 
     if (!counter)
@@ -399,7 +399,7 @@ static bool read_counter(void *ctx, const struct rp_register_access *at, uint32_
  */
 static void select_event(struct rp_performance_counters *counters, enum block block, uint32_t value)
 {
-    const struct choice choice = choice_of(counters, block, value);
+    const struct rp_performance_choice choice = choice_of(counters, block, value);
 
     if (counters->has_run)
         counters->needs_accesses = false;

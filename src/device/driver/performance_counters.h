@@ -20,6 +20,15 @@
 
 struct rp_cp;
 
+/** This is what a counter counts. */
+struct rp_performance_choice {
+    bool known;
+    uint32_t block;                          /**< enum block */
+    uint32_t number;                         /**< of the event */
+    const char *name;                        /**< NULL: none is published */
+    const struct rp_device_counter_row *row; /**< NULL: the device does not know the name */
+};
+
 struct rp_performance_counters {
     const struct rp_cp *cp;
     bool running;
@@ -28,6 +37,7 @@ struct rp_performance_counters {
     uint32_t run;        /**< counts resets, from 1 */
     uint32_t unknown;    /**< kinds of counters, a bit each, that some kernel of the run lacked */
     uint64_t values[RP_DEVICE_COUNTERS]; /**< of the run, over the GPU */
+    struct rp_performance_choice latest; /**< that was looked up */
     struct rp_idmap named;               /**< events that standard error has been told of */
 };
 
