@@ -36,12 +36,6 @@ int rp_dispatch_rows(struct rp_dispatch *d, const struct rp_arch *arch,
     return -1;
 }
 
-void rp_dispatch_watch_threads(struct rp_dispatch *d, const struct rp_arch *arch,
-                               const struct rp_threads_request *wish, rp_threads_tell tell)
-{
-    (void)d, (void)arch, (void)wish, (void)tell;
-}
-
 const struct rp_op_row rp_op_rows[RP_OP_ALL];
 
 struct memory {

@@ -148,6 +148,8 @@ static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *qu
     queue->streamed =
         !queue->traced && rp_thread_trace_wants(cp->thread_trace, &queue->streamed_wish);
     launch.detailed = queue->streamed;
+    if (queue->traced)
+        rp_thread_trace_leave_out(cp->thread_trace);
     queue->dispatch = rp_dispatch_new(cp->host, cp->arch, &launch);
     if (!queue->dispatch) {
         rp_fault_packet(cp, queue, RP_QUEUE_ERR_GROUP_MEMORY, "the host is out of memory");
@@ -229,7 +231,7 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
     if (queue->traced && state != RP_RUN_FAULT)
         rp_trace_requests_begin(arch, queue->dispatch, &queue->wish);
     if (queue->streamed && state != RP_RUN_FAULT)
-        rp_thread_trace_begin(arch, queue->dispatch, &queue->streamed_wish);
+        rp_trace_requests_begin(arch, queue->dispatch, &queue->streamed_wish);
     if (state == RP_RUN_FAULT || rp_dispatch_ticks(queue->dispatch, arch, &ticks) < 0) {
         rp_fault_kernel(cp, queue, current(queue)->dispatch.kernel_object,
                         rp_dispatch_fault(queue->dispatch));

@@ -68,7 +68,7 @@ struct rp_thread_trace_engine {
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-enum message { NO_MODE, OTHER_WAVES, NO_ROWS, SAMPLED, CUT };
+enum message { NO_MODE, OTHER_WAVES, NO_ROWS, SAMPLED, CUT, COLLECTED };
 
 static void tell(struct rp_thread_trace *t, enum message which, const char *text)
 {
@@ -307,6 +307,13 @@ static bool waves_wanted(const struct rp_thread_trace_engine *e,
     return compute_unit(e) == wish->cu && simds(e) == wish->simds;
 }
 
+void rp_thread_trace_leave_out(struct rp_thread_trace *t)
+{
+    if (t && t->on)
+        tell(t, COLLECTED,
+             "a dispatch that --deep-analysis traces is not in the streams: use one of the two");
+}
+
 bool rp_thread_trace_wants(const struct rp_thread_trace *t, struct rp_threads_request *ret)
 {
     const struct rp_thread_trace_engine *first = NULL;
@@ -327,21 +334,6 @@ bool rp_thread_trace_wants(const struct rp_thread_trace *t, struct rp_threads_re
         ret->rows = MOST_ROWS;
     }
     return true;
-}
-
-static void tell_progress(double share, double left_s)
-{
-    dprintf(2,
-            "rocm-perf-device: thread trace: %.0f %% of the kernel is replayed, about %.0f s are "
-            "left%s\n",
-            100 * share, left_s,
-            left_s > 60 ? " (a smaller problem takes less; --timeout ends it)" : "");
-}
-
-void rp_thread_trace_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
-                           const struct rp_threads_request *wish)
-{
-    rp_dispatch_watch_threads(dispatch, arch, wish, tell_progress);
 }
 
 /** What the command processor writes to start a dispatch. */

@@ -47,17 +47,17 @@ void rp_thread_trace_init(struct rp_thread_trace *t, const struct rp_arch *arch,
 void rp_thread_trace_release(struct rp_thread_trace *t);
 
 /**
- * Tells whether dispatches are traced, and what of them.
+ * Tells whether dispatches that are launched now are traced, and what of them.
  * @param t  may be NULL
  */
 bool rp_thread_trace_wants(const struct rp_thread_trace *t, struct rp_threads_request *ret);
 
-/** Is called before rp_dispatch_ticks() with what was wanted at the launch. */
-void rp_thread_trace_begin(const struct rp_arch *arch, struct rp_dispatch *dispatch,
-                           const struct rp_threads_request *wish);
+/** The launch that follows is traced by the built-in collector, which is the only one that can. */
+void rp_thread_trace_leave_out(struct rp_thread_trace *t);
 
 /**
- * Writes a finished dispatch into the streams of all units that are on.
+ * Writes a finished dispatch, whose simulation was watched with what was wanted at the launch
+ * (rp_trace_requests_begin), into the streams of all units that are on.
  * @param arch  the GPU, or what a queue's CU mask leaves of it
  */
 void rp_thread_trace_dispatch(struct rp_thread_trace *t, const struct rp_arch *arch,

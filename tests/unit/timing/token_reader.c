@@ -230,24 +230,52 @@ static void absolute(struct reader *r, uint64_t time)
     } else if (time - r->base < r->now) {
         r->s->fault = "time goes back";
     } else {
-        r->now = time - r->base;
+        r->now = (time - r->base) / CLOCKS * CLOCKS;
+    }
+}
+
+static const unsigned char sizes[16] = {2, 8, 8, 4, 2, 6, 2, 2, 2, 2, 2, 8, 6, 4, 8, 6};
+
+/* A token of 0 bytes: the buffer was full in the middle of it. */
+static size_t token_at(const uint8_t *bytes, size_t count, size_t at, uint64_t *ret)
+{
+    const size_t size = sizes[bytes[at] & 15];
+    *ret = 0;
+    if (count - at < size)
+        return 0;
+    for (size_t i = 0; i < size; i++)
+        *ret |= (uint64_t)bytes[at + i] << 8 * i;
+    return size;
+}
+
+static bool is_reset(uint64_t token)
+{
+    return (token & 15) == MISC && bits(token, 13, 15) == 1;
+}
+
+/* After more time than a token can say there is an absolute time. On hardware it comes behind the
+ * next token, which already has it. */
+static void reset_time(struct reader *r, const uint8_t *bytes, size_t count, size_t at)
+{
+    uint64_t token;
+    for (size_t size; at < count && (size = token_at(bytes, count, at, &token)); at += size) {
+        if (is_reset(token))
+            return;
+        if ((token & 15) == TIME) {
+            absolute(r, bits(token, 16, 63));
+            return;
+        }
     }
 }
 
 static void one(struct reader *r, unsigned type, uint64_t token)
 {
     r->s->tokens[type]++;
-    if (type == MISC) {
-        /* After more than it can say there is an absolute time. */
-        r->now += bits(token, 13, 15) == 1 ? 0 : CLOCKS * bits(token, 4, 11);
-        return;
-    }
-    if (type != TIME)
+    if (type == MISC)
+        r->now += is_reset(token) ? 0 : CLOCKS * bits(token, 4, 11);
+    else if (type != TIME)
         r->now += CLOCKS * bits(token, 4, 4);
     switch (type) {
-    case TIME:
-        absolute(r, bits(token, 16, 63));
-        break;
     case REG:
     case REG_CS:
     case REG_CS_PRIV:
@@ -275,17 +303,14 @@ static void one(struct reader *r, unsigned type, uint64_t token)
 
 struct rp_read_stream *rp_read_tokens(const uint8_t *bytes, size_t count, unsigned cu)
 {
-    static const unsigned char sizes[16] = {2, 8, 8, 4, 2, 6, 2, 2, 2, 2, 2, 8, 6, 4, 8, 6};
     struct reader r = {.s = calloc(1, sizeof *r.s), .cu = cu};
-    for (size_t at = 0; at < count && !r.s->fault;) {
-        const unsigned type = bytes[at] & 15;
-        uint64_t token = 0;
-        if (count - at < sizes[type])
-            break; /* The buffer was full. */
-        for (unsigned i = 0; i < sizes[type]; i++)
-            token |= (uint64_t)bytes[at + i] << 8 * i;
-        one(&r, type, token);
-        at += sizes[type];
+    uint64_t token;
+    size_t size;
+    for (size_t at = 0;
+         at < count && !r.s->fault && (size = token_at(bytes, count, at, &token)) > 0; at += size) {
+        one(&r, (unsigned)(token & 15), token);
+        if (is_reset(token))
+            reset_time(&r, bytes, count, at + size);
     }
     r.s->last_time = r.base + r.now;
     return r.s;
