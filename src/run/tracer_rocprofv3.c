@@ -75,6 +75,44 @@ static void put_counters(struct list *list, const char *const *counters)
         put(list, rp_strdup(*counters));
 }
 
+static bool is_decoder_in(const char *dir)
+{
+    char *paths[] = {(char *)(uintptr_t)dir, NULL};
+    bool found = false;
+    FTSENT *entry;
+    FTS *fts = *dir ? fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL) : NULL;
+
+    while (fts && !found && (entry = fts_read(fts)))
+        found = entry->fts_info != FTS_D && entry->fts_info != FTS_DP &&
+                strstr(entry->fts_name, "librocprof-trace-decoder.so") != NULL;
+    if (fts)
+        fts_close(fts);
+    return found;
+}
+
+/* The folder of ROCPROF_ATT_LIBRARY_PATH that has the decoder, which the caller frees; NULL: none.
+ */
+static char *inherited_decoder(void)
+{
+    const char *inherited = getenv("ROCPROF_ATT_LIBRARY_PATH");
+    rp_autofree char *list = rp_strdup(inherited ? inherited : "");
+    char *rest = list;
+
+    for (char *dir; (dir = strsep(&rest, ":")) != NULL;)
+        if (*dir && is_decoder_in(dir))
+            return rp_strdup(dir);
+    return NULL;
+}
+
+/* rocprofv3 1.0.0 takes each letter of ROCPROF_ATT_LIBRARY_PATH for a folder, "/" among them, and
+ * loads the first decoder that lies anywhere. The option it reads rightly. */
+static void put_decoder(struct list *list, const struct rp_thread_trace_options *options)
+{
+    rp_autofree char *inherited = options->decoder ? NULL : inherited_decoder();
+
+    put_value(list, "att-library-path", inherited);
+}
+
 static void put_thread_trace(struct list *list, const struct rp_thread_trace_options *options)
 {
     put(list, rp_strdup("--att"));
@@ -83,6 +121,7 @@ static void put_thread_trace(struct list *list, const struct rp_thread_trace_opt
 #include "run/thread_trace_options.def"
 #undef NUMBER
 #undef WORD
+    put_decoder(list, options);
     if (options->serialize_all)
         put(list, rp_strdup("--att-serialize-all"));
 }
@@ -687,21 +726,6 @@ static int trace_threads(const struct rp_run_request *request,
 }
 
 /* --- the decoder of thread traces ---------------------------------------------------------- */
-
-static bool is_decoder_in(const char *dir)
-{
-    char *paths[] = {(char *)(uintptr_t)dir, NULL};
-    bool found = false;
-    FTSENT *entry;
-    FTS *fts = *dir ? fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL) : NULL;
-
-    while (fts && !found && (entry = fts_read(fts)))
-        found = entry->fts_info != FTS_D && entry->fts_info != FTS_DP &&
-                strstr(entry->fts_name, "librocprof-trace-decoder.so") != NULL;
-    if (fts)
-        fts_close(fts);
-    return found;
-}
 
 /* Looks where rocprofv3 does: in the first of these that is given, and all below it. */
 static char *decoder_folders(const struct rp_environment *env, const char *said)

@@ -12,6 +12,8 @@
 
 #include "run/tracer_rocprofv3.c"
 
+#include "unit/scratch.h"
+
 static void assert_args(const struct rp_rocprofv3_job *job, char *const *program,
                         const char *wanted)
 {
@@ -62,10 +64,41 @@ static void test_args(void **state)
                 "./app");
 }
 
+/* rocprofv3 1.0.0 misreads the variable, so it gets the folder as an option, too. */
+static void test_decoder_of_environment(void **state)
+{
+    static char app[] = "./app";
+    char *const program[] = {app, NULL};
+    struct rp_thread_trace_options threads = {0};
+    const struct rp_rocprofv3_job job = {.out_dir = "/o", .thread_trace = &threads};
+    rp_autofree char *decoder = scratch_put("with/below/librocprof-trace-decoder.so", "");
+    rp_autofree char *folders = rp_format("%s/without:%s/with", scratch_dir, scratch_dir);
+    rp_autofree char *wanted = rp_format("--att-library-path=%s/with", scratch_dir);
+    char **args;
+    bool found = false;
+
+    (void)state;
+    setenv("ROCPROF_ATT_LIBRARY_PATH", folders, 1);
+    args = rp_rocprofv3_args("/r", &job, program);
+    for (char **arg = args; *arg; arg++)
+        found = found || strcmp(*arg, wanted) == 0;
+    rocprofv3_args_free(&args);
+    assert_true(found);
+
+    threads.decoder = "/said";
+    args = rp_rocprofv3_args("/r", &job, program);
+    for (char **arg = args; *arg; arg++)
+        assert_true(strncmp(*arg, "--att-library-path=", 19) != 0 ||
+                    strcmp(*arg, "--att-library-path=/said") == 0);
+    rocprofv3_args_free(&args);
+    unsetenv("ROCPROF_ATT_LIBRARY_PATH");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_args),
+        cmocka_unit_test_setup_teardown(test_decoder_of_environment, scratch_begin, scratch_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
