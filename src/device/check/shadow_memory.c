@@ -415,9 +415,13 @@ static inline void keep_read(const struct rp_watch *a, struct rp_shadow *c,
                              const struct rp_past *now)
 {
     struct rp_past *r = c->read;
-    if (!r[0].wave || r[0].wave == now->wave || happened(a, &r[0], now->wave))
+    if (r[0].wave == now->wave || !r[0].wave)
         r[0] = *now;
-    else if (!r[1].wave || r[1].wave == now->wave || happened(a, &r[1], now->wave) ||
+    else if (r[1].wave == now->wave)
+        r[1] = *now;
+    else if (happened(a, &r[0], now->wave))
+        r[0] = *now;
+    else if (!r[1].wave || happened(a, &r[1], now->wave) ||
              (group_of(r[0].wave) == group_of(r[1].wave) &&
               group_of(r[0].wave) != group_of(now->wave)))
         r[1] = *now;
@@ -576,13 +580,38 @@ static void check_written(struct rp_watch *a, unsigned lane, uint64_t at)
     report_alone(a, RP_FINDING_UNINIT, lane, at, "nothing has written it");
 }
 
-static void check_written_lds(struct rp_watch *a, unsigned lane, uint64_t at)
+static inline bool same_as(const struct rp_watch *a, unsigned lane, unsigned back)
+{
+    return lane >= back && a->va[lane] == a->va[lane - back] && a->lanes >> (lane - back) & 1;
+}
+
+/* Tests whether a lane before this one reads the same: one beside it, or in the row above, as in
+ * tiles of 8 or 16. */
+static inline bool is_repeated(const struct rp_watch *a, unsigned lane)
+{
+    return same_as(a, lane, 1) || same_as(a, lane, 16) || same_as(a, lane, 8);
+}
+
+static void unwritten_lds(struct rp_watch *a)
 {
     const uint32_t seed = a->group->dispatch->dispatch->settings.poison;
-    uint32_t word;
-    memcpy(&word, a->wave->group->lds + at, 4);
-    if (seed && word == rp_exec_poison_word(seed, at / 4) && !rp_site_selects(a->site, a->wave))
-        report_alone(a, RP_FINDING_UNINIT, lane, at, "nothing has written it");
+    const uint32_t size = a->wave->group->lds_bytes;
+    RP_FOR_LANES(lane, a->lanes)
+    {
+        const uint64_t va = a->va[lane];
+        if (is_repeated(a, lane))
+            continue;
+        for (uint64_t at = va & ~3ull; at < va + a->bytes && at + 4 <= size; at += 4) {
+            const struct rp_shadow *c = &a->group->lds[at / 4];
+            uint32_t word;
+            if (c->write.wave || c->update.wave)
+                continue;
+            memcpy(&word, a->wave->group->lds + at, 4);
+            if (word == rp_exec_poison_word(seed, at / 4) && seed &&
+                !rp_site_selects(a->site, a->wave))
+                report_alone(a, RP_FINDING_UNINIT, lane, at, "nothing has written it");
+        }
+    }
 }
 
 static bool is_unwritten(const struct rp_watch *a, unsigned lane)
@@ -616,6 +645,61 @@ void rp_shadow_load_private(struct rp_watch *a, bool fixed)
 
 /* ---- all lanes ---- */
 
+/* The usual case of an access in LDS: what was before is the wave's own, or simply ordered. */
+static inline bool is_usual(const struct rp_past *t, uint32_t me, const uint32_t *lds)
+{
+    return !t->wave || t->wave == me ||
+           (lds[wave_of(t->wave)] >= t->number && !(t->kind & RP_PAST_BY_DMA));
+}
+
+static inline bool usual_read(struct rp_shadow *c, const struct rp_past *now, const uint32_t *lds)
+{
+    if (c->update.wave || !is_usual(&c->write, now->wave, lds))
+        return false;
+    struct rp_past *r = c->read;
+    if (r[0].wave == now->wave || (r[1].wave != now->wave && is_usual(&r[0], now->wave, lds)))
+        r[0] = *now;
+    else if (is_usual(&r[1], now->wave, lds))
+        r[1] = *now;
+    return true; /* Two others are there, which is enough. */
+}
+
+static inline bool usual_write(struct rp_shadow *c, const struct rp_past *now, const uint32_t *lds)
+{
+    if (c->update.wave || !is_usual(&c->write, now->wave, lds) || c->write.number == now->number ||
+        !is_usual(&c->read[0], now->wave, lds) || !is_usual(&c->read[1], now->wave, lds))
+        return false;
+    c->write = *now;
+    c->read[0].wave = c->read[1].wave = 0;
+    return true;
+}
+
+/* Most instructions access whole dwords, each for itself, or the same one as the lane before.
+ * Returns the lanes that are left. */
+static uint64_t usual_lanes(struct rp_watch *a, struct rp_past now)
+{
+    const uint32_t *lds = a->order->known.lds;
+    const uint32_t asked = a->group->dispatch->dispatch->launch.group_segment_bytes;
+    const bool writes = a->kind & RP_PAST_WRITE;
+    struct rp_shadow *const cells = a->group->lds;
+    uint64_t left = 0;
+    now.mask = 15;
+    RP_FOR_LANES(lane, a->lanes)
+    {
+        const uint64_t va = a->va[lane];
+        if (!writes && is_repeated(a, lane))
+            continue;
+        bool usual = !(va & 3) && va + a->bytes <= asked;
+        now.lane = lane & 63;
+        for (unsigned i = 0; usual && i < a->bytes / 4u; i++)
+            usual = writes ? usual_write(&cells[va / 4 + i], &now, lds)
+                           : usual_read(&cells[va / 4 + i], &now, lds);
+        if (!usual)
+            left |= 1ull << lane;
+    }
+    return left;
+}
+
 static void access_lds(struct rp_watch *a)
 {
     struct rp_past now = past_of(a);
@@ -623,7 +707,12 @@ static void access_lds(struct rp_watch *a)
     const uint32_t asked = a->group->dispatch->dispatch->launch.group_segment_bytes;
     const bool atomic = a->kind & RP_PAST_BOTH, races = checks(RP_CHECK_RACES);
     const bool uninit = checks(RP_CHECK_UNINIT) && reads(a);
-    RP_FOR_LANES(lane, a->lanes)
+    uint64_t lanes = a->lanes;
+    if (uninit)
+        unwritten_lds(a);
+    if (races && a->bytes % 4 == 0 && !(a->kind & ~RP_PAST_WRITE))
+        lanes = usual_lanes(a, now);
+    RP_FOR_LANES(lane, lanes)
     {
         const uint64_t va = a->va[lane];
         if (va + a->bytes > asked && checks(RP_CHECK_BOUNDS))
@@ -633,8 +722,6 @@ static void access_lds(struct rp_watch *a)
         now.lane = lane & 63;
         for (uint64_t at = va & ~3ull; at < va + a->bytes; at += 4) {
             now.mask = mask_of(va, a->bytes, at) & 15;
-            if (uninit)
-                check_written_lds(a, lane, at);
             if (atomic && races)
                 sync_lds(a, (uint32_t)(at / 4));
             if (races)
@@ -652,6 +739,8 @@ static void check_lanes(struct rp_watch *a)
     RP_FOR_LANES(lane, a->lanes)
     {
         const uint64_t va = a->va[lane];
+        if (is_repeated(a, lane))
+            continue;
         if (bounds)
             check_bounds(a, lane);
         for (uint64_t at = va & ~3ull; uninit && at < va + a->bytes; at += 4)
@@ -674,6 +763,8 @@ static void access_memory(struct rp_watch *a)
         now.lane = lane & 63;
         if (syncs && va / 4 != before)
             sync_memory(a, va);
+        if (!(a->kind & RP_PAST_WRITE) && is_repeated(a, lane))
+            continue;
         before = va / 4;
         for (uint64_t at = va & ~3ull; at < va + a->bytes; at += 4) {
             struct page *p = page_of(c, at / RP_SHADOW_PAGE);

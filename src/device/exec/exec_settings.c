@@ -122,22 +122,10 @@ bool rp_exec_poison_parse(const char *text, uint32_t *ret)
 /* The words are of all kinds, because one constant might not change a sum or a maximum. They are
  * never zero.
  */
-static inline uint32_t word_of(uint32_t seed, uint64_t index)
-{
-    uint32_t x = (uint32_t)index * 0x9e3779b1u ^ seed * 0x85ebca6bu;
-    x = (x ^ x >> 15) * 0x2c1b3c6du;
-    return (x ^ x >> 13) | 1;
-}
-
 static void fill(uint32_t seed, uint32_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        words[i] = word_of(seed, i);
-}
-
-uint32_t rp_exec_poison_word(uint32_t seed, uint64_t index)
-{
-    return word_of(seed, index);
+        words[i] = rp_exec_poison_word(seed, i);
 }
 
 void rp_exec_poison_group(uint32_t seed, struct rp_resident_group *slot)

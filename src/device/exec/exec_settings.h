@@ -62,7 +62,13 @@ void rp_exec_poison_set(uint32_t seed);
 bool rp_exec_poison_parse(const char *text, uint32_t *ret);
 
 /** Returns the word at an index of what is filled: LDS by the seed, scratch by the next one. */
-uint32_t rp_exec_poison_word(uint32_t seed, uint64_t index);
+static inline uint32_t rp_exec_poison_word(uint32_t seed, uint64_t index)
+{
+    uint32_t x = (uint32_t)index * 0x9e3779b1u ^ seed * 0x85ebca6bu;
+    x = (x ^ x >> 15) * 0x2c1b3c6du;
+    return (x ^ x >> 13) | 1;
+}
+
 /** Fills LDS and scratch, which are zero before. */
 void rp_exec_poison_group(uint32_t seed, struct rp_resident_group *slot);
 /**
