@@ -50,6 +50,9 @@ unsigned rp_check_what(void);
 
 enum { RP_CHECK_WAVES = 16 }; /**< of a workgroup */
 
+/** What lies so far behind a pointer that an atomic has given may be reached through it. */
+enum { RP_CHECK_POINTERS = 8, RP_CHECK_POINTER_REACH = 2 << 20 };
+
 /** What is known of the waves of one workgroup. */
 struct rp_known {
     uint32_t issued[RP_CHECK_WAVES];   /**< in order for the waves of one compute unit */
@@ -70,6 +73,8 @@ struct rp_order_wave {
     const void *met_from;          /**< the place whose publications met is a copy of, or NULL */
     uint32_t written_back[RP_CHECK_WAVES]; /**< by a write-back that is not complete */
     uint32_t write_back;                   /**< its number, or 0 */
+    uint64_t pointer[RP_CHECK_POINTERS];   /**< the latest that atomics have given it */
+    uint32_t pointers;                     /**< how many have come */
     uint32_t phase;                        /**< barriers that it has come to */
     bool at_barrier;
     uint8_t memory_first, memory_count; /**< accesses that are not complete, in order */
@@ -216,6 +221,7 @@ struct rp_watch {
     struct rp_allocation inside; /**< that the latest lane was in */
     const uint32_t *value;       /**< first row of what is stored, or NULL */
     uint8_t value_shift;         /**< bits */
+    bool through_pointer; /**< it may be reached through a pointer that an atomic has given */
 };
 
 struct rp_check_dispatch;

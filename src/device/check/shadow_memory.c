@@ -200,8 +200,9 @@ static bool happened_elsewhere(const struct rp_watch *a, const struct rp_past *t
 {
     const bool reads = !(a->kind & RP_PAST_WRITE);
     const bool past_cache = a->kind & RP_PAST_ATOMIC;
+    const bool needs_fresh = reads && !past_cache && !a->through_pointer;
     const struct rp_known *k =
-        rp_known_find(reads && !past_cache ? a->order->fresh : a->order->met, group_of(t->wave));
+        rp_known_find(needs_fresh ? a->order->fresh : a->order->met, group_of(t->wave));
     if (!k)
         return false;
     const unsigned wave = wave_of(t->wave);
@@ -748,15 +749,29 @@ static void check_lanes(struct rp_watch *a)
     }
 }
 
+/* A load through a pointer that the wave has just got from an atomic cannot be before that; no
+ * cache has what it reads. HIP's own malloc relies on it. */
+static bool is_through_pointer(const struct rp_watch *a)
+{
+    const uint64_t va = a->va[rp_first_lane(a->lanes)];
+    for (unsigned i = 0; i < RP_CHECK_POINTERS; i++)
+        if (va - a->order->pointer[i] < RP_CHECK_POINTER_REACH)
+            return true;
+    return false;
+}
+
 static void access_memory(struct rp_watch *a)
 {
     struct rp_past now = past_of(a);
     struct rp_check_dispatch *c = a->group->dispatch;
     const bool syncs = synchronises(a);
     uint64_t before = UINT64_MAX;
+    if (!a->lanes)
+        return;
     check_lanes(a);
     if (!checks(RP_CHECK_RACES))
         return;
+    a->through_pointer = is_through_pointer(a);
     RP_FOR_LANES(lane, a->lanes)
     {
         const uint64_t va = a->va[lane];

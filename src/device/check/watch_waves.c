@@ -235,11 +235,28 @@ static void note_access(struct rp_wave *w, const struct rp_insn *in)
     pthread_mutex_unlock(&checks.lock);
 }
 
+/* An atomic has given 64 bits, which may be a pointer. */
+static void note_pointer(struct rp_order_wave *order, struct rp_wave *w, const struct rp_insn *in)
+{
+    if (in->dst.kind != RP_OPND_VGPR || !RP_EXEC(w))
+        return;
+    const unsigned lane = rp_first_lane(RP_EXEC(w));
+    const rp_row *rows = (const rp_row *)rp_rows(w, &in->dst);
+    const uint64_t pointer = rows[0][lane] | (uint64_t)rows[1][lane] << 32;
+    if (pointer > RP_CHECK_POINTER_REACH)
+        order->pointer[order->pointers++ % RP_CHECK_POINTERS] = pointer;
+}
+
 static int access_gate(struct rp_wave *w, const struct rp_insn *in)
 {
-    if (w->group->check)
-        note_access(w, in);
-    return in->watched(w, in);
+    struct rp_check_group *g = group_of(w);
+    if (!g)
+        return in->watched(w, in);
+    note_access(w, in);
+    const int step = in->watched(w, in);
+    if (in->dst.dwords == 2 && in->fmt == RP_FMT_FLAT && kind_of(in) & RP_PAST_ATOMIC)
+        note_pointer(&g->order.wave[w->id_in_group], w, in);
+    return step;
 }
 
 static int wait_gate(struct rp_wave *w, const struct rp_insn *in)

@@ -669,6 +669,16 @@ GRID(clean_queue) // Places of a queue are drawn by an atomic.
 {
     b[atomicAdd(t, 1u)] = ALL;
 }
+GRID(clean_malloc) // HIP's own, whose workgroups give each other memory.
+{
+    if (I < 2) {
+        int *p = (int *)malloc(64);
+        if (p)
+            *p = ALL;
+        b[ALL] = p ? *p : 0;
+        free(p);
+    }
+}
 CASE_OF(clean_many_launches, 8, 128, 4) // Kernels of one stream are in order.
 {
     if (t[ALL]++ & 1)
