@@ -189,7 +189,7 @@ static void write_name(struct rp_tool *tool, const char *name)
         rp_trace_append(&tool->trace, &record);
 }
 
-void rp_recording_end(struct rp_tool *tool)
+void rp_recording_finish(struct rp_tool *tool)
 {
     pthread_mutex_lock(&seen.lock);
     if (__atomic_load_n(&seen.found, __ATOMIC_RELAXED))

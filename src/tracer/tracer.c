@@ -140,7 +140,7 @@ static void drain(struct rp_tool *tool)
 static void settle(struct rp_tool *tool)
 {
     drain(tool);
-    rp_recording_end(tool);
+    rp_recording_finish(tool);
     rp_trace_note(&tool->trace, RP_TRACE_LOST_DISPATCHES,
                   __atomic_load_n(&tool->lost_dispatches, __ATOMIC_RELAXED) +
                       __atomic_load_n(&tool->harvest.pending_dispatches, __ATOMIC_ACQUIRE));

@@ -250,7 +250,7 @@ void rp_dispatches_hook(const struct rp_hsa_tables *tables);
 void rp_recording_start(const char *folder);
 /** Writes the names of the program's ROCTx ranges, or only the wanted name if there was one of it.
  */
-void rp_recording_end(struct rp_tool *tool);
+void rp_recording_finish(struct rp_tool *tool);
 /** Says whether it is switched off for all processes. */
 bool rp_recording_switched_off(void);
 /** Says whether somebody may do so. */
