@@ -30,7 +30,7 @@ static int put_checks(const struct rp_check_results *results, const struct rp_ru
 {
     rp_autobuf text = {0}, json = {0};
 
-    rp_check_print(results, args->check, &text);
+    rp_check_print(results, args->check, status, &text);
     fflush(stdout);
     fputs(rp_buf_text(&text), stderr);
     if (!args->check_output)

@@ -84,7 +84,8 @@ static void put_finding(const struct rp_check_finding *f, size_t number, struct 
     put_place(f, to);
 }
 
-static void put_verdict(const struct rp_check_results *r, const char *checked, struct rp_buf *to)
+static void put_verdict(const struct rp_check_results *r, const char *checked, int exit_status,
+                        struct rp_buf *to)
 {
     const size_t errors = r->count - r->notes;
 
@@ -93,15 +94,17 @@ static void put_verdict(const struct rp_check_results *r, const char *checked, s
     else if (errors)
         rp_buf_printf(to, "check: %zu finding%s", errors, errors == 1 ? "" : "s");
     else
-        rp_buf_puts(to, "check: nothing found");
+        rp_buf_puts(to, exit_status ? "check: nothing found until the program failed"
+                                    : "check: nothing found");
     if (r->notes)
         rp_buf_printf(to, ", %zu note%s", r->notes, r->notes == 1 ? "" : "s");
     rp_buf_printf(to, " (%s)\n", checked);
 }
 
-void rp_check_print(const struct rp_check_results *r, const char *checked, struct rp_buf *to)
+void rp_check_print(const struct rp_check_results *r, const char *checked, int exit_status,
+                    struct rp_buf *to)
 {
-    put_verdict(r, checked, to);
+    put_verdict(r, checked, exit_status, to);
     for (size_t i = 0; i < r->count; i++)
         put_finding(&r->at[i], i + 1, to);
     if (r->left_out)
@@ -175,6 +178,7 @@ void rp_check_json(const struct rp_check_results *r, const char *checked, int ex
     rp_json_add_text(&json, "verdict",
                      !r->processes         ? "nothing-ran"
                      : r->count > r->notes ? "findings"
+                     : exit_status         ? "incomplete"
                                            : "clean");
     rp_json_add_int(&json, "exit_status", exit_status);
     rp_json_add_count(&json, "left_out", r->left_out);

@@ -62,3 +62,6 @@ expect 2 rocm-perf run --check races --device gpu ./checked_races.gfx942
 expect 3 rocm-perf run --device software --check races -- sh -c 'exit 3'
 says err "no kernel ran"
 expect 4 rocm-perf run --device software --check races --check-output /nowhere/found.json ./checked_races.gfx942
+expect 7 rocm-perf run --device software --check races --check-output failed.json -- sh -c './checked_races.gfx942 clean_reverse; exit 7'
+says err "check: nothing found until the program failed (races)"
+[ "$(json verdict failed.json)" = incomplete ] || fail "verdict of a program that failed"
