@@ -71,11 +71,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rp_registers_init(&registers, 8);
     rp_thread_trace_init(&trace, rp_arch_find("gfx942"), &host, &registers, -1);
     rp_pm4_begin(&walk, &host, &registers, jump, 1);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int turn = 0; turn < 8; turn++) {
         const enum rp_pm4_state state = rp_pm4_walk(&walk);
         if (state == RP_PM4_REFUSED && !walk.why[0])
             __builtin_trap();
-        if (state != RP_PM4_WAITING)
+        if (state != RP_PM4_WAITING && state != RP_PM4_MORE)
             break;
     }
     if (rp_thread_trace_wants(&trace, &wish))

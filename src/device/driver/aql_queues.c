@@ -345,6 +345,16 @@ static enum rp_cp_progress refuse(const struct rp_cp *cp, struct rp_cp_queue *qu
 
 /* ---- PM4 command buffers ------------------------------------------------------------------ */
 
+/* What a buffer waited for has taken time: mostly another queue's kernel, which has ended by now.
+ */
+static void take_time_again(const struct rp_cp *cp, struct rp_pm4_walk *walk)
+{
+    const uint64_t now = rp_clock_now(cp->clock);
+    if (walk->waited && walk->ticks < now)
+        walk->ticks = now;
+    walk->waited = false;
+}
+
 static enum rp_cp_progress pm4(const struct rp_cp *cp, struct rp_cp_queue *queue,
                                const union rp_aql_packet *packet)
 {
@@ -357,14 +367,17 @@ static enum rp_cp_progress pm4(const struct rp_cp *cp, struct rp_cp_queue *queue
         return refuse(cp, queue, RP_QUEUE_ERR_VENDOR_PACKET, "PM4 jump", opcode);
     if (!walk->depth)
         rp_pm4_begin(walk, cp->host, cp->registers, jump, earliest(queue));
+    take_time_again(cp, walk);
     switch (rp_pm4_walk(walk)) {
+    case RP_PM4_MORE:
+        return RP_CP_PROGRESS;
     case RP_PM4_WAITING:
         return RP_CP_WAITING;
     case RP_PM4_REFUSED:
         rp_fault_packet(cp, queue, RP_QUEUE_ERR_VENDOR_PACKET, walk->why);
         return RP_CP_PROGRESS;
     default:
-        return retire(cp, queue, earliest(queue), earliest(queue));
+        return retire(cp, queue, earliest(queue), walk->ticks);
     }
 }
 

@@ -15,6 +15,10 @@
 #define MOST_PM4_DWORDS (1 << 24)
 #endif
 
+/* A turn ends behind so many, because other queues wait meanwhile: at most some milliseconds, and
+ * those of one copy. */
+enum { TURN_DWORDS = 1 << 14 };
+
 enum { PM4_TYPE_FILLER = 2, PM4_TYPE_COMMAND = 3, PM4_ONE_DWORD = 0x3fff };
 
 enum { OTHER_COMMAND = -1, ON = 0, WAIT = 1 };
@@ -282,7 +286,7 @@ static int atomic_mem(struct rp_pm4_walk *walk, const struct command *c)
     return ON;
 }
 
-/* Copies within memory. */
+/* Copies within memory, which is work like that of as many dwords of commands. */
 static int dma_data(struct rp_pm4_walk *walk, const struct command *c)
 {
     enum { BY_ADDRESS = 0, BY_L2 = 3, MOST_BYTES = 0x3ffffff };
@@ -301,6 +305,7 @@ static int dma_data(struct rp_pm4_walk *walk, const struct command *c)
         return refuse_address(walk, "DMA_DATA");
     if (bytes)
         memmove(destination, source, bytes);
+    walk->dwords += bytes / 4;
     return ON;
 }
 
@@ -462,6 +467,8 @@ void rp_pm4_begin(struct rp_pm4_walk *walk, const struct rp_exec_host *host,
 
 enum rp_pm4_state rp_pm4_walk(struct rp_pm4_walk *walk)
 {
+    const uint32_t begin = walk->dwords;
+
     while (walk->depth) {
         if (top(walk)->at >= top(walk)->count) {
             walk->depth--;
@@ -472,7 +479,10 @@ enum rp_pm4_state rp_pm4_walk(struct rp_pm4_walk *walk)
                      MOST_PM4_DWORDS);
             return RP_PM4_REFUSED;
         }
+        if (walk->dwords - begin >= TURN_DWORDS)
+            return RP_PM4_MORE;
         const int status = step(walk);
+        walk->waited |= status == WAIT;
         if (status != ON)
             return status == WAIT ? RP_PM4_WAITING : RP_PM4_REFUSED;
     }

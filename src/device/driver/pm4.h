@@ -32,14 +32,16 @@ struct rp_pm4_walk {
     struct rp_registers *registers;
     struct rp_pm4_buffer buffer[RP_PM4_DEPTH];
     unsigned depth;  /**< buffers in use; 0: there is no walk */
-    uint64_t ticks;  /**< device time of all commands */
-    uint32_t dwords; /**< walked so far: bounded */
+    uint64_t ticks;  /**< device time of commands; who walks on after WAITING may move it on */
+    uint32_t dwords; /**< walked and copied so far: bounded */
+    bool waited;     /**< it has been WAITING, which took time */
     uint64_t before; /**< what ATOMIC_MEM found, for COPY_DATA */
     char why[80];    /**< of REFUSED: a complete phrase */
 };
 
 enum rp_pm4_state {
     RP_PM4_DONE,
+    RP_PM4_MORE,    /**< a turn is over: to be walked further */
     RP_PM4_WAITING, /**< for a value in memory: to be walked further later */
     RP_PM4_REFUSED, /**< walk->why */
 };
@@ -51,7 +53,7 @@ enum rp_pm4_state {
 void rp_pm4_begin(struct rp_pm4_walk *walk, const struct rp_exec_host *host,
                   struct rp_registers *registers, const uint32_t *jump, uint64_t ticks);
 
-/** Walks on; to be called again after WAITING only. */
+/** Walks on for a turn; to be called again after MORE and WAITING only. */
 enum rp_pm4_state rp_pm4_walk(struct rp_pm4_walk *walk);
 
 #endif

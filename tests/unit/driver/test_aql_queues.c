@@ -312,8 +312,11 @@ static void pm4_waits_for_memory(void **state)
     assert_int_equal(drain(b), RP_CP_WAITING);
     assert_int_equal(b->signals[0].value, 1);
     b->commands[0] = 5;
+    b->clock.ticks += 1000; /* The kernel that wrote it has taken that long. */
+    const uint64_t written = b->clock.ticks;
     assert_int_equal(drain(b), RP_CP_IDLE);
     assert_int_equal(b->signals[0].value, 0);
+    assert_true(b->signals[0].end_ticks >= written);
 }
 
 static void fault_stops_the_queue(void **state)

@@ -18,6 +18,7 @@ struct bench {
     struct rp_exec_host host;
     struct rp_registers registers;
     struct rp_pm4_walk walk;
+    uint32_t turns;                   /* that did not end a walk */
     uint32_t interrupts, interrupted; /* how many were sent, and the last one's context */
 };
 
@@ -107,13 +108,22 @@ static uint32_t high(const void *p)
     return (uint32_t)(test_va(p) >> 32);
 }
 
+static enum rp_pm4_state walk_on(struct bench *b)
+{
+    enum rp_pm4_state state;
+
+    while ((state = rp_pm4_walk(&b->walk)) == RP_PM4_MORE)
+        b->turns++;
+    return state;
+}
+
 static enum rp_pm4_state walk(struct bench *b)
 {
     const uint32_t jump[4] = {3u << 30 | 2u << 16 | INDIRECT_BUFFER << 8, low(b->buffer[0]),
                               high(b->buffer[0]), b->count[0]};
 
     rp_pm4_begin(&b->walk, &b->host, &b->registers, jump, 4711);
-    return rp_pm4_walk(&b->walk);
+    return walk_on(b);
 }
 
 static uint32_t read_at(struct bench *b, unsigned xcc, uint64_t address)
@@ -388,6 +398,24 @@ static void buffers_without_end_are_refused(void **state)
     b->buffer[0][3] |= 1u << 20; /* it goes on in itself */
     assert_int_equal(walk(b), RP_PM4_REFUSED);
     assert_string_equal(b->walk.why, "PM4 commands of more than 16777216 dwords");
+    assert_int_equal(b->turns, 1024);
+}
+
+/* Else a buffer that goes on in itself could copy for hours. */
+static void what_is_copied_counts_as_walked(void **state)
+{
+    struct bench *b = *state;
+
+    COMMAND(b, DMA_DATA, 3 << 20 | 3u << 29, low(b->buffer[1]), high(b->buffer[1]),
+            low(b->buffer[2]), high(b->buffer[2]), 1024);
+    b->count[0] += 4;
+    call(b, 0, 0, 1u << 20);
+    memmove(b->buffer[0] + 7, b->buffer[0] + 11, 16);
+    b->count[0] = 11;
+    b->buffer[0][10] = 11 | 1u << 20;
+    assert_int_equal(walk(b), RP_PM4_REFUSED);
+    assert_in_range(b->walk.dwords, 1 << 24, (1 << 24) + 300);
+    assert_in_range(b->turns, 900, 1024);
 }
 
 static void short_commands_are_stepped_over(void **state)
@@ -509,6 +537,7 @@ int main(void)
         TEST(each_die_reads_its_own),
         TEST(copy_data_moves),
         TEST(an_exchange_gives_what_was_there),
+        TEST(what_is_copied_counts_as_walked),
         TEST(memory_is_copied),
         TEST(other_exchanges_and_copies_are_refused),
         TEST(write_data_writes),
