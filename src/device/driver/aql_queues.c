@@ -194,7 +194,7 @@ static void sample(const struct rp_arch *arch, struct rp_cp_queue *queue)
 {
     struct rp_pc_delivery *to = &queue->delivery;
     const int status = rp_dispatch_sample(queue->dispatch, arch, &queue->traps, queue->start_ticks,
-                                          &to->samples, &to->count);
+                                          &to->samples, &to->count, &to->lost);
     if (status < 0)
         rp_log("no PC samples of a dispatch: %d", status);
 }

@@ -243,12 +243,12 @@ static enum outcome trap(const struct rp_cp *cp, uint64_t buffers_va, const stru
     return WRITTEN;
 }
 
-/* The runtime takes what is beyond its buffer's size for lost. */
-static void lose(const struct rp_cp *cp, uint64_t buffers_va)
+/* The buffer is full: the runtime takes what is beyond its size for lost. */
+static void lose(const struct rp_cp *cp, uint64_t buffers_va, uint64_t count)
 {
     struct buffers *b = at(cp, buffers_va, sizeof *b);
     if (b)
-        __atomic_fetch_add(&b->next, 1, __ATOMIC_ACQ_REL);
+        __atomic_fetch_add(&b->next, count, __ATOMIC_ACQ_REL);
 }
 
 /* Finds the buffers of host traps. 0: there are none, or nobody samples any more. */
@@ -261,13 +261,36 @@ static uint64_t buffers_of(struct rp_pc_sampling *s, const struct rp_cp *cp)
     return of_host_traps ? __atomic_load_n(of_host_traps, __ATOMIC_ACQUIRE) : 0;
 }
 
-/* Tests whether a full buffer may still be emptied. */
-static bool may_wait(const struct rp_cp *cp, struct rp_pc_delivery *delivery)
+static void tell_unread(struct rp_pc_sampling *s, const struct rp_cp *cp)
+{
+    if (!s->told_unread)
+        dprintf(cp->report_fd,
+                "rocm-perf-device: PC sampling: the program does not empty its full buffers, so"
+                " samples are lost: let its callback return, or choose a longer interval\n");
+    s->told_unread = true;
+}
+
+/* Tests whether a full buffer may still be emptied. A program that has let the time pass once is
+ * not waited for at every kernel, but from when it has emptied a buffer. */
+static bool may_wait(struct rp_pc_sampling *s, const struct rp_cp *cp,
+                     struct rp_pc_delivery *delivery)
 {
     const int64_t now_ns = rp_now_ns();
     if (!delivery->waits_since_ns)
         delivery->waits_since_ns = now_ns;
-    return now_ns - delivery->waits_since_ns < cp->patience_ns;
+    s->unread |= now_ns - delivery->waits_since_ns >= cp->patience_ns;
+    if (s->unread)
+        tell_unread(s, cp);
+    return !s->unread;
+}
+
+/* What is lost can be counted in a full buffer only, which so many samples find: it has far fewer
+ * records than are kept of a dispatch. */
+static void lose_rest(const struct rp_cp *cp, uint64_t buffers_va, struct rp_pc_delivery *delivery)
+{
+    if (delivery->lost)
+        lose(cp, buffers_va, delivery->lost);
+    delivery->lost = 0;
 }
 
 bool rp_pc_sampling_deliver(struct rp_pc_sampling *s, const struct rp_cp *cp,
@@ -277,14 +300,18 @@ bool rp_pc_sampling_deliver(struct rp_pc_sampling *s, const struct rp_cp *cp,
     while (buffers_va && delivery->next < delivery->count) {
         const struct record record = record_of(&delivery->samples[delivery->next], queue);
         const enum outcome outcome = trap(cp, buffers_va, &record);
-        if (outcome == FULL && may_wait(cp, delivery))
+        if (outcome == FULL)
+            lose_rest(cp, buffers_va, delivery);
+        if (outcome == FULL && may_wait(s, cp, delivery))
             return false;
         if (outcome == UNREACHABLE)
             break;
-        if (outcome == FULL)
-            lose(cp, buffers_va);
-        else
+        if (outcome == FULL) {
+            lose(cp, buffers_va, 1);
+        } else {
             delivery->waits_since_ns = 0;
+            s->unread = false;
+        }
         delivery->next++;
     }
     free(delivery->samples);

@@ -45,7 +45,9 @@ struct rp_pc_sampling {
     uint64_t interval_us;      /**< of all sessions */
     uint32_t created, started; /**< a bit for each session */
     struct rp_pc_sampler_times times;
-    bool told; /**< that it needs detailed timing */
+    bool told;        /**< that it needs detailed timing */
+    bool unread;      /**< nobody has emptied a full buffer in time, or since */
+    bool told_unread; /**< these two are the server thread's */
 };
 
 void rp_pc_sampling_init(struct rp_pc_sampling *s);
@@ -64,6 +66,7 @@ struct rp_pc_sampler_times rp_pc_sampling_times(struct rp_pc_sampling *s);
 struct rp_pc_delivery {
     struct rp_pc_sample *samples; /**< NULL: there are none */
     size_t count, next;
+    uint64_t lost;          /**< samples beside these, which are counted only */
     int64_t waits_since_ns; /**< for room; 0: it does not */
     uint64_t end_ticks;     /**< of the dispatch */
 };

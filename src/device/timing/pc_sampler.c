@@ -15,7 +15,7 @@
 enum {
     SIMDS = 4,
     SLOTS = 32,             /**< of a compute unit of the simulation */
-    MOST_SAMPLES = 1 << 22, /**< of a dispatch: 256 MB */
+    MOST_SAMPLES = 1 << 22, /**< of a dispatch: 192 MB */
 };
 
 /** A wave that runs. */
@@ -35,7 +35,7 @@ struct sampler {
     uint32_t *slots;        /**< by SIMD of the machine: slots in use, a bit each */
     struct rp_pc_sample *sample;
     size_t count, room;
-    bool failed;
+    uint64_t lost; /**< for which there was no room */
 };
 
 static uint32_t unit_index(const struct sampler *s, const struct rp_wave_placement *p)
@@ -58,9 +58,10 @@ static void add(struct sampler *s, const struct rp_wave_placement *p, const stru
     if (s->count == s->room) {
         const size_t room = s->room ? 2 * s->room : 1024;
         void *grown = room > MOST_SAMPLES ? NULL : realloc(s->sample, room * sizeof *s->sample);
-        s->failed |= !grown;
-        if (!grown)
+        if (!grown) {
+            s->lost++;
             return;
+        }
         s->sample = grown;
         s->room = room;
     }
@@ -104,7 +105,7 @@ static void sample_up_to(struct sampler *s, const struct rp_wave_placement *p,
         const uint64_t ticks = epoch + trap * interval;
         if (ticks < s->start_ticks || clock_of(s, ticks) < o->since)
             continue;
-        if (clock_of(s, ticks) >= end || s->failed)
+        if (clock_of(s, ticks) >= end)
             return;
         add(s, p, o, ticks);
     }
@@ -175,7 +176,7 @@ static int begin(struct sampler *s, const struct rp_arch *arch)
 
 int rp_dispatch_sample(struct rp_dispatch *d, const struct rp_arch *arch,
                        const struct rp_pc_sampler_times *times, uint64_t start_ticks,
-                       struct rp_pc_sample **ret, size_t *ret_count)
+                       struct rp_pc_sample **ret, size_t *ret_count, uint64_t *ret_lost)
 {
     struct sampler s = {
         .d = d, .record = rp_dispatch_record(d), .times = *times, .start_ticks = start_ticks};
@@ -185,7 +186,7 @@ int rp_dispatch_sample(struct rp_dispatch *d, const struct rp_arch *arch,
 
     if (status == 0)
         status = rp_dispatch_watch(d, arch, &watch);
-    if (status == 0 && s.failed)
+    if (status == 0 && s.lost && !s.count)
         status = -ENOMEM;
     free(s.open);
     free(s.slots);
@@ -197,5 +198,6 @@ int rp_dispatch_sample(struct rp_dispatch *d, const struct rp_arch *arch,
         qsort(s.sample, s.count, sizeof *s.sample, compare);
     *ret = s.sample;
     *ret_count = s.count;
+    *ret_lost = s.lost;
     return 0;
 }

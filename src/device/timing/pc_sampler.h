@@ -38,10 +38,11 @@ struct rp_pc_sample {
  * @param arch  the GPU, or what a queue's CU mask leaves of it
  * @param start_ticks  when it began
  * @param ret  by time, for free(); may be NULL with a count of 0
+ * @param ret_lost  how many more there would be: only the first four million are kept
  * @return 0; -ENODATA nothing was recorded; -ENOMEM
  */
 int rp_dispatch_sample(struct rp_dispatch *d, const struct rp_arch *arch,
                        const struct rp_pc_sampler_times *times, uint64_t start_ticks,
-                       struct rp_pc_sample **ret, size_t *ret_count);
+                       struct rp_pc_sample **ret, size_t *ret_count, uint64_t *ret_lost);
 
 #endif

@@ -159,9 +159,10 @@ int rp_dispatch_trace(struct rp_dispatch *d, const struct rp_arch *arch,
 
 int rp_dispatch_sample(struct rp_dispatch *d, const struct rp_arch *arch,
                        const struct rp_pc_sampler_times *times, uint64_t start_ticks,
-                       struct rp_pc_sample **ret, size_t *ret_count)
+                       struct rp_pc_sample **ret, size_t *ret_count, uint64_t *ret_lost)
 {
     (void)d, (void)arch;
+    *ret_lost = 0;
     *ret = calloc(fake_exec.samples, sizeof **ret);
     if (!*ret)
         return -ENOMEM;

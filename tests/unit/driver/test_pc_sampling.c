@@ -64,7 +64,8 @@ static int set_up(void **state)
                            .clock = &b->clock,
                            .events = &b->events,
                            .sampling = &b->sampling,
-                           .patience_ns = INT64_MAX};
+                           .patience_ns = INT64_MAX,
+                           .report_fd = -1};
     b->queue = (struct rp_cp_queue){.id = 3, .cp = &b->cp, .read_index = 9, .ring_packets = 8};
     b->handler[0] = test_va(&b->memory);
     b->memory.head.size = ROOM;
@@ -114,7 +115,7 @@ static struct rp_pc_delivery samples(size_t count)
 
     fake_exec = (struct fake_exec){.samples = count};
     assert_int_equal(rp_dispatch_sample(NULL, NULL, &(struct rp_pc_sampler_times){0, 200}, 1000,
-                                        &delivery.samples, &delivery.count),
+                                        &delivery.samples, &delivery.count, &delivery.lost),
                      0);
     return delivery;
 }
@@ -264,6 +265,51 @@ static void what_finds_no_room_in_time_is_lost(void **state)
     assert_int_equal(b->memory.head.use[0].written, ROOM);
 }
 
+/* One kernel after the other would wait ten seconds. */
+static void who_never_reads_is_waited_for_once(void **state)
+{
+    struct bench *b = *state;
+    struct rp_pc_delivery delivery = samples(6);
+    char text[400] = "";
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    b->cp.report_fd = ends[1];
+    b->cp.patience_ns = 0;
+    begin_session(b);
+    assert_true(deliver_some(b, &delivery));
+    b->cp.patience_ns = INT64_MAX;
+    delivery = samples(3);
+    assert_true(deliver_some(b, &delivery));
+    assert_int_equal(b->memory.head.next, 9);
+    b->memory.head.next = UINT64_C(1) << 63; /* It reads after all. */
+    delivery = samples(6);
+    assert_false(deliver_some(b, &delivery));
+    free(delivery.samples);
+    close(ends[1]);
+    assert_in_range(read(ends[0], text, sizeof text - 1), 1, sizeof text - 1);
+    assert_non_null(strstr(text, "PC sampling: the program does not empty its full buffers"));
+    assert_ptr_equal(strchr(text, '\n') + 1, text + strlen(text));
+    close(ends[0]);
+}
+
+/* Those that were not kept of a long dispatch are counted in the first buffer that is full. */
+static void samples_that_were_not_kept_are_lost(void **state)
+{
+    struct bench *b = *state;
+    struct rp_pc_delivery delivery = samples(6);
+
+    delivery.lost = 1000;
+    begin_session(b);
+    assert_false(deliver_some(b, &delivery));
+    assert_int_equal(b->memory.head.next, ROOM + 1000);
+    assert_false(deliver_some(b, &delivery));
+    assert_int_equal(b->memory.head.next, ROOM + 1000);
+    b->memory.head.next = UINT64_C(1) << 63;
+    assert_true(deliver_some(b, &delivery));
+    assert_true(b->memory.head.next == ((UINT64_C(1) << 63) + 2));
+}
+
 static void nobody_gets_samples_of_a_stopped_session(void **state)
 {
     struct bench *b = *state;
@@ -310,6 +356,8 @@ int main(void)
         TEST(a_record_is_as_the_trap_handler_writes_it),
         TEST(a_full_buffer_is_waited_for),
         TEST(what_finds_no_room_in_time_is_lost),
+        TEST(who_never_reads_is_waited_for_once),
+        TEST(samples_that_were_not_kept_are_lost),
         TEST(nobody_gets_samples_of_a_stopped_session),
         TEST(addresses_that_lead_nowhere_end_it),
     };
