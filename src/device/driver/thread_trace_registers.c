@@ -68,7 +68,7 @@ struct rp_thread_trace_engine {
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-enum message { NO_MODE, OTHER_WAVES, NO_ROWS, SAMPLED, CUT, COLLECTED };
+enum message { NO_MODE, OTHER_WAVES, NO_ROWS, SAMPLED, CUT, COLLECTED, ROWS };
 
 static void tell(struct rp_thread_trace *t, enum message which, const char *text)
 {
@@ -402,14 +402,22 @@ static void tell_of_gaps(struct rp_thread_trace *t, const struct rp_trace_rows *
 {
     char text[200];
     const struct rp_rec_plan *plan = &rows->record->plan;
-    bool cut = false;
-    for (uint64_t i = 0; i < rows->wave_count; i++)
+    bool cut = false, full = rows->lost > 0;
+    for (uint64_t i = 0; i < rows->wave_count; i++) {
         cut |= rows->wave[i].cut == RP_THREADS_RECORD_ENDS;
+        full |= rows->wave[i].cut == RP_THREADS_BUFFER_FULL;
+    }
     snprintf(text, sizeof text,
              "%" PRIu64 " of %" PRIu64 " workgroups are simulated: streams have the waves of these",
              plan->count, plan->group_count);
     if (plan->count < plan->group_count)
         tell(t, SAMPLED, text);
+    snprintf(text, sizeof text,
+             "more than %d instructions of a dispatch are not kept, so FULL does not mean a small "
+             "buffer: choose fewer shader engines or SIMDs",
+             MOST_ROWS);
+    if (full)
+        tell(t, ROWS, text);
     if (cut)
         tell(t, CUT,
              "waves are too long to be recorded whole: streams lack their last instructions");

@@ -332,6 +332,7 @@ static struct rp_thread_watch *watch_new(const struct rp_dispatch *d, const stru
         return NULL;
     }
     w->threads.kernel = wish->work_items ? &d->kernel : NULL;
+    w->threads.order = d->settings.order;
     return w;
 }
 
@@ -519,7 +520,7 @@ static int on_dispatch(struct rp_dispatch *d)
         return 0;
     }
     free(t);
-    return timed ? -ENOMEM : 0;
+    return rp_timing_mode_for(d->arch) == RP_TIMING_DETAILED ? -ENOMEM : 0;
 }
 
 static void on_dispatch_end(struct rp_dispatch *d)
@@ -803,7 +804,8 @@ int rp_dispatch_ticks(struct rp_dispatch *d, const struct rp_arch *arch, uint64_
         return 0;
     if (t && t->record)
         status = simulate_or_share(d, arch);
-    if (status == -ENODATA) {
+    /* For a trace alone no kernel fails: it runs without one, and the trace says what it lacks. */
+    if (status == -ENODATA || (status < 0 && rp_timing_mode_for(arch) != RP_TIMING_DETAILED)) {
         *ret_ticks = rp_timing_dispatch_ticks(arch, &d->counts);
         return 0;
     }

@@ -120,6 +120,7 @@ struct rp_trace_rows {
     const struct rp_arch *arch;
     const struct rp_wave_record *record;
     const struct rp_kernel *kernel; /**< whose record it is, if work-items are wished; else NULL */
+    uint32_t order;                 /**< of the kernel's workgroups, as of rp_wave_order_group() */
     struct rp_threads_request wish;
     uint32_t cus_per_die, engines_per_die;
     struct rp_trace_rows_wave **open; /**< by wave slot of the machine: of traced waves */

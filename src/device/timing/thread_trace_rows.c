@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "device/exec/exec_settings.h"
 #include "device/exec/kernel_launch.h"
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
@@ -107,12 +108,15 @@ static uint8_t work_items(const struct rp_trace_rows *t, const struct rp_wave_pl
     const struct rp_kernel *k = t->kernel;
     if (!k)
         return 1;
-    uint64_t rest = t->record->group[p->group].linear_id, items = 1;
+    uint64_t items = 1;
+    uint32_t id[3];
+    rp_kernel_group_id(k,
+                       rp_wave_order_group(t->order, t->record->group[p->group].linear_id,
+                                           k->group_count, k->resident_groups),
+                       id);
     for (unsigned d = 0; d < 3; d++) {
-        const uint64_t groups = k->groups[d] ? k->groups[d] : 1, id = rest % groups;
-        const uint64_t left = k->grid_size[d] - id * k->workgroup_size[d];
+        const uint64_t left = k->grid_size[d] - (uint64_t)id[d] * k->workgroup_size[d];
         items *= left < k->workgroup_size[d] ? left : k->workgroup_size[d];
-        rest /= groups;
     }
     const uint64_t before = (uint64_t)p->wave * RP_LANES;
     const uint64_t of_wave = items > before ? items - before : 1;

@@ -325,6 +325,9 @@ static void what_is_missing_is_named(void **state)
     b->wave[0].cut = RP_THREADS_RECORD_ENDS;
     dispatch(b, 2000);
     report_is(b, "too long to be recorded whole");
+    b->wave[0].cut = RP_THREADS_BUFFER_FULL;
+    dispatch(b, 2000);
+    report_is(b, "more than 8388608 instructions of a dispatch are not kept");
     rp_thread_trace_leave_out(&b->trace);
     report_is(b, "a dispatch that --deep-analysis traces is not in the streams");
     rp_thread_trace_leave_out(NULL);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/exec/exec_settings.h"
+#include "device/exec/kernel_launch.h"
 #include "device/timing/dispatch_timing.h"
 
 static const struct rp_arch *mi300x(void)
@@ -305,6 +307,37 @@ static void a_full_trace_cuts_all_waves(void **state)
     made_free(m);
 }
 
+/* The record's workgroups are numbered in the order of execution. */
+static void the_last_workgroup_may_begin_first(void **state)
+{
+    (void)state;
+    struct made *m = made_new(3, 1);
+    const struct rp_kernel kernel = {.group_count = 3,
+                                     .groups = {3, 1, 1},
+                                     .workgroup_size = {64, 1, 1},
+                                     .grid_size = {140, 1, 1},
+                                     .resident_groups = 3};
+    const struct rp_arch *arch = mi300x();
+    const uint32_t end = end_of_program(m);
+    for (uint32_t g = 0; g < 3; g++)
+        made_step(made_wave(m, g, 0), end);
+    m->record->code = m->code;
+    m->record->code_count = m->codes;
+    for (unsigned reversed = 0; reversed < 2; reversed++) {
+        struct rp_trace_rows t;
+        struct rp_timing_stats stats;
+        assert_int_equal(rp_trace_rows_begin(&t, arch, m->record, &everything), 0);
+        t.kernel = &kernel;
+        t.order = reversed ? RP_WAVE_ORDER_REVERSED : RP_WAVE_ORDER_FORWARD;
+        const struct rp_engine_watch watch = rp_trace_rows_watch(&t);
+        assert_int_equal(rp_engine_run(arch, m->record, &watch, &stats), 0);
+        assert_int_equal(t.event[0].begins, reversed ? 12 : 64);
+        assert_int_equal(t.event[0].begins + t.event[1].begins + t.event[2].begins, 140);
+        rp_trace_rows_release(&t);
+    }
+    made_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +349,7 @@ int main(void)
         cmocka_unit_test(small_dispatches_are_seen_on_the_first_unit),
         cmocka_unit_test(cut_waves_end_with_what_was_kept),
         cmocka_unit_test(a_full_trace_cuts_all_waves),
+        cmocka_unit_test(the_last_workgroup_may_begin_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
