@@ -34,7 +34,8 @@ struct collector {
     struct {
         RP_VEC(struct group);
     } groups;
-    bool has_other_reasons; /**< than those that are known here */
+    uint64_t samples, lanes; /**< of all rows so far */
+    bool has_other_reasons;  /**< than those that are known here */
 };
 
 struct dispatch_key {
@@ -192,15 +193,26 @@ static size_t reason_of(const char *text)
     return RP_ATT_SAMPLE_COUNT;
 }
 
+static uint64_t samples_of(const struct rp_row_pc_sample *row)
+{
+    return row->samples < 0 ? 1 : (uint64_t)row->samples;
+}
+
+static uint64_t lanes_of(const struct rp_row_pc_sample *row)
+{
+    return row->lanes < 0
+               ? samples_of(row) * (uint64_t)__builtin_popcountll((uint64_t)row->exec_mask)
+               : (uint64_t)row->lanes;
+}
+
 static void count(struct collector *c, const struct rp_row_pc_sample *row,
                   struct rp_att_samples *to)
 {
-    const uint64_t samples = row->samples < 0 ? 1 : (uint64_t)row->samples;
+    const uint64_t samples = samples_of(row);
     const size_t reason = row->issued == 0 ? reason_of(row->stall_reason) : RP_ATT_SAMPLE_COUNT;
 
     to->taken += samples;
-    to->lanes += row->lanes < 0 ? samples * (uint64_t)__builtin_popcountll((uint64_t)row->exec_mask)
-                                : (uint64_t)row->lanes;
+    to->lanes += lanes_of(row);
     to->issued += row->issued == 1 ? samples : 0;
     to->stalled += row->issued == 0 ? samples : 0;
     if (reason < RP_ATT_SAMPLE_COUNT)
@@ -209,16 +221,27 @@ static void count(struct collector *c, const struct rp_row_pc_sample *row,
         c->has_other_reasons = true;
 }
 
+/* Sums, which have parts of this one, must neither overflow nor lose digits as doubles. */
+static bool is_too_much(struct collector *c, const struct rp_row_pc_sample *row)
+{
+    const int64_t most = INT64_C(1) << 53;
+
+    if (row->samples > most || row->lanes > most)
+        return true;
+    c->samples += samples_of(row);
+    c->lanes += lanes_of(row);
+    return c->samples > (uint64_t)most || c->lanes > (uint64_t)most;
+}
+
 static int take_sample(void *ctx, const void *at, struct rp_err *err)
 {
-    const int64_t most = INT64_C(1) << 53; /* Sums of many of them must not overflow. */
     struct collector *c = ctx;
     const struct rp_row_pc_sample *row = at;
     struct rp_att_instruction *in = NULL;
     struct group *group = NULL;
     int rc = 0;
 
-    if (row->samples > most || row->lanes > most)
+    if (is_too_much(c, row))
         return rp_fail(err, RP_BAD_INPUT, "%s: a count of PC samples is too large",
                        rp_store_path(c->store));
     rc = group_of(c, row, &group, err);
@@ -228,7 +251,7 @@ static int take_sample(void *ctx, const void *at, struct rp_err *err)
         return rc;
     count(c, row, &in->samples);
     if (!*row->isa)
-        group->trace.undecoded_samples += row->samples < 0 ? 1 : (uint64_t)row->samples;
+        group->trace.undecoded_samples += samples_of(row);
     return 0;
 }
 
@@ -346,8 +369,8 @@ bool rp_store_has_pc_samples(struct rp_store *store)
     struct rp_err err = RP_ERR_INIT;
     bool has = false;
 
-    rp_store_each_pc_sample(store, one_is_enough, &has, &err);
-    return has;
+    /* Whoever takes samples that cannot be read gets the error. */
+    return rp_store_each_pc_sample(store, one_is_enough, &has, &err) < 0 || has;
 }
 
 int rp_thread_traces_add_samples(struct rp_thread_traces *set, struct rp_store *store,

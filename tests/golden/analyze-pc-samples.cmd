@@ -15,6 +15,7 @@ mkdir all && cp 7_*.csv json/7_results.json all && rocm-perf analyze all | grep 
 echo "damaged"
 for file in mask column issued truncated; do rocm-perf analyze bad/${file}_pc_sampling_stochastic.csv; echo "exit $?"; done
 for file in index text issued; do rocm-perf analyze bad/${file}_results.json; echo "exit $?"; done
+for file in column sum; do rocm-perf analyze bad/$file.db; echo "exit $?"; done
 echo "hostile"
 rocm-perf analyze bad/hostile_pc_sampling_host_trap.csv | cat -v; echo "exit $?"
 rocm-perf analyze bad/reason_pc_sampling_stochastic.csv

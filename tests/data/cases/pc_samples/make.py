@@ -142,6 +142,13 @@ def write_db(path):
     db.commit()
 
 
+def write_changed_db(path, change):
+    write_db(path)
+    db = sqlite3.connect(path)
+    db.executescript(change)
+    db.close()
+
+
 def write_bad():
     good = [row(i, s, True) for i, s in enumerate(SAMPLES)]
 
@@ -167,6 +174,9 @@ def write_bad():
     process = document(SAMPLES)
     process["buffer_records"]["pc_sample_stochastic"][3]["record"]["wave_issued"] = "yes"
     write_json("bad/issued_results.json", process)
+    write_changed_db("bad/column.db", "ALTER TABLE rocpd_pc_sampling RENAME COLUMN dispatch_id TO dispatch;")
+    # 28 times this overflows no row, but a sum.
+    write_changed_db("bad/sum.db", f"ALTER TABLE rocpd_pc_sampling ADD COLUMN samples DEFAULT {2**51};")
 
 
 for folder in "json", "packed", "db", "bad":
