@@ -14,9 +14,13 @@
 
 enum {
     SIMDS = 4,
-    SLOTS = 32,             /**< of a compute unit of the simulation */
-    MOST_SAMPLES = 1 << 22, /**< of a dispatch: 192 MB */
+    SLOTS = 32, /**< of a compute unit of the simulation */
 };
+
+/* Of a dispatch: 192 MB. */
+#ifndef MOST_SAMPLES
+#define MOST_SAMPLES (1 << 22)
+#endif
 
 /** A wave that runs. */
 struct open_wave {
