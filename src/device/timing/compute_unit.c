@@ -231,8 +231,11 @@ static void start_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct 
     in_flight_clear(&w->lgkm);
     w->rec = &r->rec->group[g->index].wave[in_group];
     w->step = w->rec->step;
-    w->half = w->step + w->rec->step_count / 2;
-    w->end = w->step + w->rec->step_count;
+    w->half = w->end = w->step; /* A wave without steps has no array of them, either. */
+    if (w->step) {
+        w->half += w->rec->step_count / 2;
+        w->end += w->rec->step_count;
+    }
     w->access = w->rec->access;
     w->access_end = w->access + w->rec->access_count;
     w->simd = (uint8_t)simd;
