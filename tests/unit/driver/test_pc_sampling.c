@@ -65,7 +65,7 @@ static int set_up(void **state)
                            .events = &b->events,
                            .sampling = &b->sampling,
                            .patience_ns = INT64_MAX,
-                           .report_fd = -1};
+                           .report_fd = STDERR_FILENO};
     b->queue = (struct rp_cp_queue){.id = 3, .cp = &b->cp, .read_index = 9, .ring_packets = 8};
     b->handler[0] = test_va(&b->memory);
     b->memory.head.size = ROOM;
