@@ -231,13 +231,15 @@ static void start_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct 
     in_flight_clear(&w->lgkm);
     w->rec = &r->rec->group[g->index].wave[in_group];
     w->step = w->rec->step;
-    w->half = w->end = w->step; /* A wave without steps has no array of them, either. */
+    /* A wave without steps, or without accesses, has no array of them, either. */
+    w->half = w->end = w->step;
     if (w->step) {
         w->half += w->rec->step_count / 2;
         w->end += w->rec->step_count;
     }
-    w->access = w->rec->access;
-    w->access_end = w->access + w->rec->access_count;
+    w->access = w->access_end = w->rec->access;
+    if (w->access)
+        w->access_end += w->rec->access_count;
     w->simd = (uint8_t)simd;
     w->group = g;
     w->begin = clock;
