@@ -500,8 +500,10 @@ enum {
 
 static struct rp_number_text percent(uint64_t part, uint64_t whole)
 {
-    static const struct rp_number_text unknown = {"-"};
+    static const struct rp_number_text unknown = {"-"}, little = {"<0.1"};
 
+    if (part && 2000.0 * (double)part < (double)whole)
+        return little;
     return whole ? rp_number_fixed(100.0 * (double)part / (double)whole, 1) : unknown;
 }
 
@@ -592,16 +594,13 @@ static void put_file(struct rp_buf *to, const char *begin, const char *end)
 }
 
 /* "a.h:3 -> b.hip:9" is inlined into b.hip, which is what the user wrote: "b.hip:9 (a.h:3)". */
-static void put_place(struct rp_buf *to, const char *source)
+static void put_source(struct rp_buf *to, const char *source)
 {
     static const char arrow[] = " -> ";
     const char *first = strstr(source, arrow), *last = source;
 
-    if (!*source)
-        return;
     for (const char *at = source; (at = strstr(at, arrow)) != NULL;)
         last = at += sizeof arrow - 1;
-    rp_buf_puts(to, "  ; ");
     put_file(to, last, last + strlen(last));
     if (!first)
         return;
@@ -610,18 +609,47 @@ static void put_place(struct rp_buf *to, const char *source)
     rp_buf_puts(to, ")");
 }
 
+/* As a comment behind an instruction, if its source is known. */
+static void put_place(struct rp_buf *to, const char *source)
+{
+    if (!*source)
+        return;
+    rp_buf_puts(to, "  ; ");
+    put_source(to, source);
+}
+
+/* What a list of the hottest leaves out is in the file. */
+static void put_more(const struct rp_page *page, size_t count)
+{
+    if (count > MOST_HOT)
+        rp_page_line(page, RP_INK_PLAIN, 2, "and %zu more in thread_trace.json", count - MOST_HOT);
+}
+
+/* Returns all instructions, those with most cycles or samples first. NULL: memory has ended. */
+static const struct rp_att_instruction **by_weight(const struct rp_thread_trace *t,
+                                                   size_t *ret_count)
+{
+    const struct rp_att_instruction **hot = calloc(t->instruction_count + 1, sizeof *hot);
+    size_t count = 0;
+
+    for (size_t i = 0; hot && i < t->instruction_count; i++)
+        if (weight(&t->instructions[i]))
+            hot[count++] = &t->instructions[i];
+    if (hot)
+        qsort(hot, count, sizeof *hot, compare_weights);
+    *ret_count = count;
+    return hot;
+}
+
 static int put_hot(const struct rp_page *page, const struct rp_thread_trace *t)
 {
-    rp_autofree const struct rp_att_instruction **hot =
-        calloc(t->instruction_count + 1, sizeof *hot);
+    size_t count = 0;
+    rp_autofree const struct rp_att_instruction **hot = by_weight(t, &count);
     uint64_t all = t->sums.latency_cycles + t->sums.idle_cycles + t->samples.taken;
 
     if (!hot)
         return -1;
-    for (size_t i = 0; i < t->instruction_count; i++)
-        hot[i] = &t->instructions[i];
-    qsort(hot, t->instruction_count, sizeof *hot, compare_weights);
-    for (size_t i = 0; i < t->instruction_count && i < MOST_HOT && weight(hot[i]); i++) {
+    for (size_t i = 0; i < count && i < MOST_HOT; i++) {
         if (i == 0)
             rp_page_line(page, RP_INK_BOLD, 2, "%8s %12s  %s", "% time", "executed", "instruction");
         rp_autobuf where = {0};
@@ -631,6 +659,7 @@ static int put_hot(const struct rp_page *page, const struct rp_thread_trace *t)
                      percent(weight(hot[i]), all).text, hot[i]->sums.executed, hot[i]->isa,
                      rp_buf_text(&where));
     }
+    put_more(page, count);
     return 0;
 }
 
@@ -663,22 +692,20 @@ static void put_sample_columns(const struct rp_page *page, const struct rp_threa
 
 static int put_hot_samples(const struct rp_page *page, const struct rp_thread_trace *t)
 {
-    rp_autofree const struct rp_att_instruction **hot =
-        calloc(t->instruction_count + 1, sizeof *hot);
+    size_t count = 0;
+    rp_autofree const struct rp_att_instruction **hot = by_weight(t, &count);
 
     if (!hot)
         return -1;
-    for (size_t i = 0; i < t->instruction_count; i++)
-        hot[i] = &t->instructions[i];
-    qsort(hot, t->instruction_count, sizeof *hot, compare_weights);
     put_sample_columns(page, t, "instruction");
-    for (size_t i = 0; i < t->instruction_count && i < MOST_HOT && weight(hot[i]); i++) {
+    for (size_t i = 0; i < count && i < MOST_HOT; i++) {
         rp_autobuf where = {0};
 
         put_place(&where, hot[i]->source);
         page->out->failed |= where.failed;
         put_sample_row(page, t, &hot[i]->samples, hot[i]->isa, rp_buf_text(&where));
     }
+    put_more(page, count);
     return 0;
 }
 
@@ -694,10 +721,11 @@ static int put_hot_lines(const struct rp_page *page, const struct rp_thread_trac
     for (size_t i = 0; i < count && i < MOST_HOT; i++) {
         rp_autobuf where = {0};
 
-        put_place(&where, lines[i].source);
+        put_source(&where, lines[i].source);
         page->out->failed |= where.failed;
-        put_sample_row(page, t, &lines[i].samples, rp_buf_text(&where) + strlen("  ; "), "");
+        put_sample_row(page, t, &lines[i].samples, rp_buf_text(&where), "");
     }
+    put_more(page, count);
     return 0;
 }
 
