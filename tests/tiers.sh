@@ -1,41 +1,48 @@
 # Which test is in which tier of ./check: the one place where that is said. Sourced, not run.
 #
 # A test of ctest is in the first tier whose pattern fits its name:
-#   night   what is long, and tells little about one change: ./check --night=tests
+#   night   what is long, and tells little about one change: ./check --night=tests, which runs all of build/
 #   quick   all that takes seconds: ./check --quick, and in the other tiers, too
-#   drawn   a quarter of them in ./check, which one the seed says; all in ./check --night=tests
-#   full    everything else: ./check
+#   drawn   a tenth of them in ./check, which one the seed says
+#   full    everything else: ./check. Of what it runs in the sanitizers' build, a tenth runs in build/, too
 # What is no test of ctest is in the tier of its own: tests/night/NAME is a part of ./check --night.
 
 # Programs compiled anew and in many variants, sessions of optimize in every form, the suite built once more.
-NIGHT='^(cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
+NIGHT='^(kernels_(.*_O1(_compile)?|all_counted)|cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
 
 # One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
-DRAWN='^(aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(call-lines|check|code-objects|founding|isolate-memories|library-targets|modes|optimize-killed|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|running-process|selftest-fails|thread-trace|threads-share-queues)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
+DRAWN='^(aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|code-objects|founding|isolate-memories|library-targets|modes|optimize-killed|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|rocprofv3-ends|running-process|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
 SLOW='^(planted_tenth|aqlprofile-|frameworks_tinygrad|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
 # And the shortest way through profile, analyze, report, isolate and replay.
 ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernels_vadd_O3(_compile)?|dag_schema4)$'
 
-# ctest_of TIER: options of ctest that choose its tests.
+# ctest_of TIER: options of ctest that choose its tests. (That of the sanitizers is asked with their TIERS_BUILD.)
 ctest_of() {
     case $1 in
         sanitized) printf '%s\n' -LE fuzz -E "$NOT_SANITIZED|$(undrawn "$DRAWN_SANITIZED")" ;;
-        night) printf '%s\n' -R "$NIGHT|$DRAWN" ;;
-        full) printf '%s\n' -E "$NIGHT|$(undrawn "$DRAWN")" ;;
+        full) printf '%s\n' -E "$NIGHT|$(undrawn "$DRAWN")|$(undrawn "$(sanitized_names | pattern)")" ;;
         quick) printf '%s\n' -R "$(quick_names)" ;;
     esac
 }
 
-names() { ctest --test-dir "${TIERS_BUILD:-build}" -N | sed -nE 's/^ *Test +#[0-9]+: //p'; }
+names() { ctest --test-dir "${1:-${TIERS_BUILD:-build}}" -N | sed -nE 's/^ *Test +#[0-9]+: //p'; }
 
-# undrawn PATTERN: three quarters of what is drawn: in the order that the seed gives them, the first ones.
+# pattern: of the names that it reads
+pattern() { printf '^(%s)$' "$(paste -sd'|')"; }
+
+# What the full tier runs in the sanitizers' build, which is there before the tests of build/ begin.
+sanitized_names() {
+    names build-sanitize | grep -vE "^fuzz-|$NOT_SANITIZED|$(TIERS_BUILD=build-sanitize undrawn "$DRAWN_SANITIZED")"
+}
+
+# undrawn PATTERN: nine tenths of what is drawn: in the order that the seed gives them, the first ones.
 undrawn() {
     local drawn
     mapfile -t drawn < <(names | grep -E "$1" |
         while read -r name; do printf '%s %s\n' "$(cksum <<<"$RP_SEED $name")" "$name"; done | sort -n | sed 's/.* //')
-    ( IFS='|'; printf '^(%s)$' "${drawn[*]:0:${#drawn[@]} * 3 / 4}" )
+    printf '%s\n' "${drawn[@]:0:${#drawn[@]} * 9 / 10}" | pattern
 }
 
 # ctest has one pattern to choose by; the names that fit are made one.
@@ -52,7 +59,7 @@ quick_names() {
 # what tests/e2e/cli/CMakeLists.txt says of sanitizers.)
 NOT_SANITIZED='^(cli-(autotune|call-lines|check|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|pc-sampling|profile-.*|progress|replay|rocprofv3|scripts-and-children|selftest.*|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
 
-# Of the rest a quarter in the full tier, which one the seed says: what takes long with sanitizers and checks
+# Of the rest a tenth in the full tier, which one the seed says: what takes long with sanitizers and checks
 # numbers rather than memory. --night=sanitizers runs all of it.
 DRAWN_SANITIZED='^(cli-failed-launches|isa_(gemm|lane_kernels|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|memory_effects|propose)|tune_(search|strategies))$'
 
