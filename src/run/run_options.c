@@ -201,21 +201,23 @@ static int take_timing(struct rp_run_options *options, struct rp_err *err)
 
 static int check_order(struct rp_err *err)
 {
-    static const char shuffled[] = "shuffled:";
-    const char *text = getenv("ROCM_PERF_DEVICE_ORDER");
+    static const char shuffled[] = "shuffled:", interleaved[] = "interleaved:";
+    const char *text = getenv("ROCM_PERF_DEVICE_ORDER"), *number;
     char *end = NULL;
     long seed = 0;
 
     if (!text || !*text || strcmp(text, "forward") == 0 || strcmp(text, "reversed") == 0)
         return 0;
-    if (strncmp(text, shuffled, strlen(shuffled)) == 0 &&
-        isdigit((unsigned char)text[strlen(shuffled)]))
-        seed = strtol(text + strlen(shuffled), &end, 10);
-    if (end && end > text + strlen(shuffled) && !*end && seed >= 1 && seed <= 1000000)
+    number = strncmp(text, shuffled, strlen(shuffled)) == 0         ? text + strlen(shuffled)
+             : strncmp(text, interleaved, strlen(interleaved)) == 0 ? text + strlen(interleaved)
+                                                                    : NULL;
+    if (number && isdigit((unsigned char)*number))
+        seed = strtol(number, &end, 10);
+    if (end && end > number && !*end && seed >= 1 && seed <= 1000000)
         return 0;
     return rp_fail(err, RP_USAGE,
-                   "ROCM_PERF_DEVICE_ORDER=%s: use forward, reversed, or shuffled:N with N from 1 "
-                   "to 1000000, or unset it",
+                   "ROCM_PERF_DEVICE_ORDER=%s: use forward, reversed, shuffled:N or interleaved:N "
+                   "with N from 1 to 1000000, or unset it",
                    text);
 }
 

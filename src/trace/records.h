@@ -597,9 +597,13 @@ static inline const char *rp_timing_model_today(const char *model)
 #define RP_CHECK_VARIABLE        "ROCM_PERF_DEVICE_CHECK"
 #define RP_CHECK_FOLDER_VARIABLE "ROCM_PERF_DEVICE_CHECK_FOLDER"
 
-enum { RP_DEVICE_TABLE_VERSION = 12 };
+enum { RP_DEVICE_TABLE_VERSION = 13 };
 
-enum rp_device_order { RP_DEVICE_FORWARD = 0, RP_DEVICE_REVERSED = 0x7fffffff };
+enum rp_device_order {
+    RP_DEVICE_FORWARD = 0,
+    RP_DEVICE_INTERLEAVED = 1 << 30, /**< with a seed: workgroups, too, take short turns */
+    RP_DEVICE_REVERSED = 0x7fffffff,
+};
 
 struct rp_device_table {
     uint32_t version;
@@ -655,6 +659,10 @@ struct rp_device_table {
      */
     void (*set_order)(uint32_t order);
     /**
+     * Sets whether dispatches from now on that fault are ended as by a bound, and not their queue.
+     */
+    void (*set_fault_ends)(bool ends);
+    /**
      * How much work dispatches from now on may be: wavefront instructions, and about a thousand for
      * each time that a workgroup has its turn, be it to wait. What is more is ended, its memory
      * half done, and its signal completed as if it had come to its end. It follows from the program
@@ -667,6 +675,8 @@ struct rp_device_table {
      * @return whether it was ended by its bound
      */
     bool (*last_work)(uint64_t *ret_work);
+    /** Returns whether it was ended by a fault. */
+    bool (*last_faulted)(void);
     /**
      * Returns for how long, in host time, every dispatch that is under way has done nothing but
      * wait: all its waves sleep or poll memory. 0: one of them works, or there is none

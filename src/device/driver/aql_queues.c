@@ -223,8 +223,8 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
         arch = &part;
     }
     uint64_t ticks;
-    if (state == RP_RUN_FAULT && rp_dispatch_fault(queue->dispatch)->kind == RP_FAULT_BOUND) {
-        /* Whoever has set the bound asks whether it was exceeded, so the queue can go on. */
+    if (state == RP_RUN_FAULT && rp_dispatch_is_ended(queue->dispatch)) {
+        /* Whoever has asked for that asks what has ended it, so the queue can go on. */
         cp_queue_release(queue);
         return retire(cp, queue, queue->start_ticks, queue->start_ticks + 1);
     }

@@ -131,8 +131,8 @@ static void tell_wrong_values(void)
     const char *order = getenv(RP_WAVE_ORDER_VARIABLE);
     if (order && *order && !rp_wave_order_parse(order, &seed))
         dprintf(STDERR_FILENO,
-                "rocm-perf-device: " RP_WAVE_ORDER_VARIABLE "=%s is not forward, reversed or "
-                "shuffled:N: it is forward\n",
+                "rocm-perf-device: " RP_WAVE_ORDER_VARIABLE "=%s is not forward, reversed, "
+                "shuffled:N or interleaved:N: it is forward\n",
                 order);
     if (samples_said() && *samples_said() && strcmp(samples_said(), "on") != 0 &&
         strcmp(samples_said(), "off") != 0)

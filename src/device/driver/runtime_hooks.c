@@ -753,8 +753,10 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .hold_nothing = hold_nothing,
         .set_poison = rp_exec_poison_set,
         .set_order = rp_wave_order_set,
+        .set_fault_ends = rp_fault_ends_set,
         .set_bound = rp_bound_set,
         .last_work = rp_bound_last,
+        .last_faulted = rp_fault_ended_last,
         .only_waits_ns = only_waits_ns,
         .fault_address = rp_fault_last_address,
     };

@@ -91,8 +91,8 @@ const struct rp_wave_services rp_exec_services = {.read_clock = read_clock,
 
 /* ---- a thread's own part of a dispatch ---- */
 
-/** A slice may do this much work beside its instructions. */
-enum { RP_BOUND_SLICE_WORK = 1024 };
+/** A slice may do this much work beside its instructions; one of a few instructions less. */
+enum { RP_BOUND_SLICE_WORK = 1024, RP_BOUND_PIECE_WORK = 16 };
 
 /* This is the only context of the file: all workers, for rp_exec_settle(). */
 static struct {
@@ -383,7 +383,8 @@ static void start_helpers(void)
 static void post(struct rp_dispatch *d)
 {
     d->posted = true;
-    if (rp_exec_threads() < 2 || d->kernel.group_count < 2)
+    if (rp_exec_threads() < 2 || d->kernel.group_count < 2 ||
+        rp_wave_order_is_interleaved(d->settings.order))
         return;
     pthread_mutex_lock(&pool.lock);
     start_helpers();
@@ -435,6 +436,9 @@ enum { FIRST_SLICE = 32768, SLICE_DOUBLINGS = 5 };
  * which means for dispatches with few of them.
  */
 enum { SHUFFLED_SLICE = 512, SHUFFLED_GROUPS = 4096 };
+
+/* In an interleaved order the pieces are of a few instructions, until there have been so many. */
+enum { INTERLEAVED_SLICES = 1 << 14 };
 
 /* Workgroups are given to a lane by the chunk of about so many instructions, and not so many at a
  * time that lanes would run out of work unevenly at the end; but what is not worth a lock (some ten
@@ -576,6 +580,20 @@ static uint64_t chunk_groups(const struct rp_dispatch *d, const struct rp_workgr
     return count ? count : 1;
 }
 
+static bool is_interleaved(const struct rp_dispatch *d)
+{
+    return rp_wave_order_is_interleaved(d->settings.order) && goes_on_in_pieces(d);
+}
+
+/* Returns how many instructions the slot's next slice has. */
+static uint64_t slice_insts(const struct rp_dispatch *d, const struct rp_workgroup_slot *lane)
+{
+    const unsigned doublings = lane->visits < SLICE_DOUBLINGS ? lane->visits : SLICE_DOUBLINGS;
+    if (is_interleaved(d) && lane->visits < INTERLEAVED_SLICES)
+        return rp_wave_order_slice(d->settings.order, d->next_order);
+    return (uint64_t)(goes_on_in_pieces(d) ? SHUFFLED_SLICE : FIRST_SLICE) << doublings;
+}
+
 /* Gives the next workgroups to a slot. @return false: none is left */
 static bool give_chunk(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
 {
@@ -638,10 +656,9 @@ static void drop_lane(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
 
 static void start_slice(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
 {
-    unsigned doublings = lane->visits < SLICE_DOUBLINGS ? lane->visits : SLICE_DOUBLINGS;
+    lane->left = slice_insts(d, lane);
     lane->order = d->next_order++;
     lane->round = d->round;
-    lane->left = (uint64_t)(goes_on_in_pieces(d) ? SHUFFLED_SLICE : FIRST_SLICE) << doublings;
     lane->idle = lane->faulted = false;
     lane->counts = (struct rp_counts){0};
     lane->done = (struct rp_totals){0};
@@ -715,7 +732,8 @@ static void retire_one(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
     d->totals.groups += lane->done.groups;
     d->totals.cycles += lane->done.cycles;
     d->totals.wave_insts += lane->counts.wave_insts;
-    d->work += lane->counts.wave_insts + RP_BOUND_SLICE_WORK;
+    d->work += lane->counts.wave_insts +
+               (is_interleaved(d) && !lane->idle ? RP_BOUND_PIECE_WORK : RP_BOUND_SLICE_WORK);
     lane->known = d->totals;
     struct rp_round *round = &d->rounds[lane->round % RP_ROUNDS_KEPT];
     round->slices++;
@@ -977,7 +995,8 @@ enum rp_run_state rp_dispatch_run(struct rp_dispatch *d, uint64_t budget)
     d->timed = true;
     wave_host_flush(d);
     if (d->state != RP_RUN_MORE)
-        rp_bound_note(d->work, d->fault.kind == RP_FAULT_BOUND);
+        rp_bound_note(d->work, d->fault.kind == RP_FAULT_BOUND,
+                      d->state == RP_RUN_FAULT && d->fault.kind != RP_FAULT_BOUND);
     return d->state;
 }
 
@@ -999,6 +1018,11 @@ bool rp_dispatch_waits(const struct rp_dispatch *d)
 const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d)
 {
     return &d->fault;
+}
+
+bool rp_dispatch_is_ended(const struct rp_dispatch *d)
+{
+    return d->fault.kind == RP_FAULT_BOUND || d->settings.fault_ends;
 }
 
 void rp_dispatch_free(struct rp_dispatch *d)

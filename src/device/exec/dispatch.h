@@ -73,6 +73,12 @@ int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d);
 const struct rp_fault *rp_dispatch_fault(const struct rp_dispatch *d);
 
 /**
+ * Tests, after RP_RUN_FAULT, whether its queue goes on: it was ended by its bound, or is one whose
+ * faults end it like that (exec_settings.h).
+ */
+bool rp_dispatch_is_ended(const struct rp_dispatch *d);
+
+/**
  * Tests, after RP_RUN_MORE, whether every workgroup waits (s_sleep, polling one address), so that
  * the dispatch can only go on when something outside it changes.
  */

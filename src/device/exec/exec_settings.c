@@ -13,18 +13,19 @@ enum { WINDOW_GROUPS = 64, MOST_SEED = 1000000 };
 
 /* The settings of this file belong to the process: a replay changes them from one launch to the
  * next through the table of the device (records.h), which has no handle of a device. The last
- * two are the answer about the launch before. */
+ * three are the answer about the launch before. */
 static struct {
     _Atomic uint32_t order, poison;
     _Atomic uint64_t bound, last_work;
-    _Atomic bool last_exceeded;
+    _Atomic bool fault_ends, last_exceeded, last_faulted;
 } now;
 
 struct rp_exec_settings rp_exec_settings(void)
 {
     return (struct rp_exec_settings){.order = atomic_load(&now.order),
                                      .poison = atomic_load(&now.poison),
-                                     .bound = atomic_load(&now.bound)};
+                                     .bound = atomic_load(&now.bound),
+                                     .fault_ends = atomic_load(&now.fault_ends)};
 }
 
 void rp_wave_order_set(uint32_t order)
@@ -34,20 +35,21 @@ void rp_wave_order_set(uint32_t order)
 
 bool rp_wave_order_parse(const char *text, uint32_t *ret)
 {
-    static const char shuffled[] = "shuffled:";
+    static const char shuffled[] = "shuffled:", interleaved[] = "interleaved:";
+    const bool mixes = strncmp(text, interleaved, sizeof interleaved - 1) == 0;
     if (strcmp(text, "forward") == 0 || strcmp(text, "reversed") == 0) {
         *ret = *text == 'f' ? RP_WAVE_ORDER_FORWARD : RP_WAVE_ORDER_REVERSED;
         return true;
     }
-    if (strncmp(text, shuffled, sizeof shuffled - 1) != 0)
+    if (!mixes && strncmp(text, shuffled, sizeof shuffled - 1) != 0)
         return false;
-    text += sizeof shuffled - 1;
+    text += mixes ? sizeof interleaved - 1 : sizeof shuffled - 1;
     char *end;
     errno = 0;
     unsigned long long seed = strtoull(text, &end, 10);
     if (errno || *text < '0' || *text > '9' || *end || seed < 1 || seed > MOST_SEED)
         return false;
-    *ret = (uint32_t)seed;
+    *ret = (uint32_t)seed | (mixes ? RP_WAVE_ORDER_INTERLEAVED : 0);
     return true;
 }
 
@@ -103,6 +105,13 @@ uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most)
     return turn < most ? turn : most;
 }
 
+/* Slices are so short that another workgroup comes between a load and a store. */
+uint32_t rp_wave_order_slice(uint32_t order, uint64_t slice)
+{
+    enum { MOST_DOUBLINGS = 5 };
+    return 1u << mixed(order + (uint32_t)slice * 0x9e3779b9u) % (MOST_DOUBLINGS + 1);
+}
+
 void rp_exec_poison_set(uint32_t seed)
 {
     atomic_store(&now.poison, seed);
@@ -155,10 +164,21 @@ void rp_bound_set(uint64_t work)
     atomic_store(&now.bound, work);
 }
 
-void rp_bound_note(uint64_t work, bool exceeded)
+void rp_fault_ends_set(bool ends)
+{
+    atomic_store(&now.fault_ends, ends);
+}
+
+void rp_bound_note(uint64_t work, bool exceeded, bool faulted)
 {
     atomic_store(&now.last_work, work);
     atomic_store(&now.last_exceeded, exceeded);
+    atomic_store(&now.last_faulted, faulted);
+}
+
+bool rp_fault_ended_last(void)
+{
+    return atomic_load(&now.last_faulted);
 }
 
 bool rp_bound_last(uint64_t *ret_work)

@@ -6,7 +6,9 @@
  * In which order workgroups begin, and waves of a workgroup take turns: hardware promises none.
  * Here it is the same every time: wave after wave, each until it waits or has executed a few
  * thousand instructions. Programs whose results depend on it (that lack a barrier) are found by
- * other orders.
+ * other orders. In an interleaved one workgroups take turns of a few instructions as well, so that
+ * what several of them read, change and write without an atomic is found; one thread executes it,
+ * because such accesses are not ordered otherwise (access_order.c).
  */
 #ifndef RP_DEVICE_EXEC_EXEC_SETTINGS_H
 #define RP_DEVICE_EXEC_EXEC_SETTINGS_H
@@ -21,19 +23,24 @@ struct rp_resident_group;
 struct rp_wave;
 
 /** Any other value is the seed of a shuffled order with turns of few instructions. */
-enum { RP_WAVE_ORDER_FORWARD = RP_DEVICE_FORWARD, RP_WAVE_ORDER_REVERSED = RP_DEVICE_REVERSED };
+enum {
+    RP_WAVE_ORDER_FORWARD = RP_DEVICE_FORWARD,
+    RP_WAVE_ORDER_REVERSED = RP_DEVICE_REVERSED,
+    RP_WAVE_ORDER_INTERLEAVED = RP_DEVICE_INTERLEAVED, /**< a bit beside the seed */
+};
 
 /** A dispatch that begins now is executed with these settings. */
 struct rp_exec_settings {
     uint32_t order;  /**< of workgroups and waves */
     uint32_t poison; /**< seed of what memory and registers hold; 0: zeros */
     uint64_t bound;  /**< the most work; 0: any */
+    bool fault_ends; /**< a fault ends it like its bound */
 };
 struct rp_exec_settings rp_exec_settings(void);
 
 /** Sets the order of dispatches that begin from now on. */
 void rp_wave_order_set(uint32_t order);
-/** @return false: it is not forward, reversed, or shuffled:N with N from 1 to 1000000 */
+/** @return false: it is not forward, reversed, shuffled:N or interleaved:N, N from 1 to 1000000 */
 bool rp_wave_order_parse(const char *text, uint32_t *ret);
 
 /**
@@ -49,6 +56,8 @@ void rp_wave_order_begin(uint32_t order, struct rp_group *g);
 uint32_t rp_wave_order_next(uint32_t order, struct rp_group *g);
 /** Returns the number of instructions of its turn, at most @p most. */
 uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most);
+/** Returns the number of instructions of a slice, in an interleaved order. */
+uint32_t rp_wave_order_slice(uint32_t order, uint64_t slice);
 
 /* This part decides what LDS, scratch and registers hold before a workgroup has written there.
  * Hardware leaves what was there before. Here all of it begins as zero, so that a program that
@@ -88,14 +97,24 @@ void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr,
 /** The most work of dispatches that begin from now on; 0: any. More is a fault, RP_FAULT_BOUND. */
 void rp_bound_set(uint64_t work);
 
+/** Sets whether faults of dispatches that begin from now on end these and not their queue. */
+void rp_fault_ends_set(bool ends);
+
 /** A dispatch has come to its end. */
-void rp_bound_note(uint64_t work, bool exceeded);
+void rp_bound_note(uint64_t work, bool exceeded, bool faulted);
+/** Returns whether a fault has ended the last one. */
+bool rp_fault_ended_last(void);
 /** Returns the work of the last bound. @return whether it ended the dispatch */
 bool rp_bound_last(uint64_t *ret_work);
 
 static inline bool rp_wave_order_is_shuffled(uint32_t order)
 {
     return order != RP_WAVE_ORDER_FORWARD && order != RP_WAVE_ORDER_REVERSED;
+}
+
+static inline bool rp_wave_order_is_interleaved(uint32_t order)
+{
+    return rp_wave_order_is_shuffled(order) && order & RP_WAVE_ORDER_INTERLEAVED;
 }
 
 #endif

@@ -18,9 +18,19 @@ mv out shuffled
 [ "$(tail -n 2 shuffled | xargs -n 1 | sort | xargs)" = "0 1 2 3 4 5" ] || { cat shuffled; fail "each once"; }
 expect 0 env ROCM_PERF_DEVICE_ORDER=shuffled:3 ROCM_PERF_DEVICE_THREADS=1 rocm-perf run --device software ./orders
 cmp -s out shuffled || fail "the same with one thread"
-for value in backward shuffled shuffled:0 shuffled:1000001 "shuffled: 3" 1; do
+# A workgroup comes between the load and the store of another, the same way each time.
+expect 0 rocm-perf run --device software ./orders plain
+[ "$(cat out)" = 40 ] || { cat out; fail "workgroups one after the other"; }
+expect 0 env ROCM_PERF_DEVICE_ORDER=interleaved:1 rocm-perf run --device software ./orders plain
+[ "$(cat out)" -lt 40 ] || { cat out; fail "workgroups between each other"; }
+mv out interleaved
+for threads in 1 2 4; do
+    expect 0 env ROCM_PERF_DEVICE_ORDER=interleaved:1 ROCM_PERF_DEVICE_THREADS=$threads rocm-perf run --device software ./orders plain
+    cmp -s out interleaved || { cat out interleaved; fail "the same with $threads threads"; }
+done
+for value in backward shuffled interleaved interleaved:0 shuffled:0 shuffled:1000001 "shuffled: 3" 1; do
     expect 2 env ROCM_PERF_DEVICE_ORDER="$value" rocm-perf run --device software ./orders
-    says err "use forward, reversed, or shuffled:N"
+    says err "use forward, reversed, shuffled:N or interleaved:N"
 done
 # Times by detailed replay of recorded waves, of which the last workgroups are partial ones.
 expect 0 env ROCM_PERF_DEVICE_ORDER=reversed ROCM_PERF_DEVICE_TIMING=detailed rocm-perf run --device software ./orders

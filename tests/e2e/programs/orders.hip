@@ -94,14 +94,35 @@ extern "C" __global__ void sums(const float *in, float *out)
 #endif
 }
 
+// As many workgroups as add 1, if none comes between the load and the store of another.
+extern "C" __global__ void plain_sum(int *out)
+{
+    if (threadIdx.x == 0)
+        *out += 1;
+}
+
 #define CHECK(call)                                                                                \
     do {                                                                                           \
         if ((call) != hipSuccess)                                                                  \
             return 1;                                                                              \
     } while (0)
 
-int main()
+static int print_plain_sum()
 {
+    int *out, sum;
+
+    CHECK(hipMalloc(&out, 4));
+    CHECK(hipMemset(out, 0, 4));
+    plain_sum<<<40, 256>>>(out);
+    CHECK(hipMemcpy(&sum, out, 4, hipMemcpyDeviceToHost));
+    printf("%d\n", sum);
+    return 0;
+}
+
+int main(int argc, char **)
+{
+    if (argc > 1)
+        return print_plain_sum();
     const int blocks = 6, n = blocks * 256;
     std::vector<int> in(n), out(blocks * 5);
     std::vector<float> numbers(n);

@@ -75,6 +75,12 @@ int64_t rp_dispatch_busy_ns(const struct rp_dispatch *d)
     return fake_exec.busy_ns;
 }
 
+bool rp_dispatch_is_ended(const struct rp_dispatch *d)
+{
+    (void)d;
+    return fake_exec.fault_ends || fake_exec.fault.kind == RP_FAULT_BOUND;
+}
+
 bool rp_dispatch_waits(const struct rp_dispatch *d)
 {
     (void)d;

@@ -14,6 +14,7 @@ struct fake_exec {
     int ticks_status;        /**< negative: of none, and fault says why */
     size_t samples;          /**< of each sampled dispatch */
     unsigned watched;        /**< calls of rp_dispatch_watch_threads */
+    bool fault_ends;         /**< what rp_dispatch_is_ended says of any fault */
     bool waits;              /**< what rp_dispatch_waits says */
     int64_t busy_ns;         /**< what rp_dispatch_busy_ns says */
     struct rp_counts counts; /**< of every dispatch */

@@ -338,11 +338,10 @@ static void fault_stops_the_queue(void **state)
                               "v_frob_b32 v0, v1, pc 0x1234, lane 5\n");
 }
 
-/* Who has set its bound asks: the queue goes on, and nothing is said. */
-static void bounded_work_ends_like_any(void **state)
+/* Who has set its bound, or that faults end it, asks: the queue goes on, and nothing is said. */
+static void ended_work_ends_like_any(struct bench *b, enum rp_fault_kind kind)
 {
-    struct bench *b = *state;
-    fake_exec.fault = (struct rp_fault){.kind = RP_FAULT_BOUND, .lane = -1, .text = "too much"};
+    fake_exec.fault = (struct rp_fault){.kind = kind, .lane = -1, .text = "too much"};
     submit_dispatch(b, &b->signals[0]);
     submit_dispatch(b, &b->signals[1]);
     assert_int_equal(drain(b), RP_CP_IDLE);
@@ -350,6 +349,17 @@ static void bounded_work_ends_like_any(void **state)
     assert_int_equal(b->signals[1].value, 0);
     assert_int_equal(fake_exec.freed, 2);
     assert_int_equal(b->inactive.value, 0);
+}
+
+static void bounded_work_ends_like_any(void **state)
+{
+    ended_work_ends_like_any(*state, RP_FAULT_BOUND);
+}
+
+static void a_fault_that_ends_ends_like_any(void **state)
+{
+    fake_exec.fault_ends = true;
+    ended_work_ends_like_any(*state, RP_FAULT_MEMORY);
 }
 
 /* The kernel has run, but nobody can say how long it takes: the signal has no times to tell. */
@@ -501,6 +511,7 @@ int main(void)
         TEST(pm4_waits_for_memory),
         TEST(fault_stops_the_queue),
         TEST(bounded_work_ends_like_any),
+        TEST(a_fault_that_ends_ends_like_any),
         TEST(without_memory_for_the_model_it_faults),
         TEST(point_30_agent_dispatch_is_refused),
         TEST(bad_signal_is_refused),
