@@ -253,6 +253,11 @@ uint64_t rp_profile_unrecorded_of(const struct rp_store *store);
 void rp_optimize_summary(const struct rp_session_result *result, const char *source,
                          struct rp_term_style style, struct rp_buf *ret);
 
+/** Checks that there is a device that gives times, before anything is built, and says which.
+ * @return 0; RP_USAGE: --timing off; RP_ENVIRONMENT */
+int rp_cli_device_of_times(const struct rp_run_options *options, struct rp_device_identity *ret,
+                           struct rp_err *err);
+
 /* This section writes what `rocm-perf autotune` says to people. */
 
 /**

@@ -120,17 +120,17 @@ static int print_failure(const struct rp_session_result *result, const struct rp
     return code;
 }
 
-/** Checks that the device is there before anything is built. */
-static int check_device(struct command *c, struct rp_err *err)
+int rp_cli_device_of_times(const struct rp_run_options *options, struct rp_device_identity *ret,
+                           struct rp_err *err)
 {
-    struct rp_run_options run = c->o.run;
+    struct rp_run_options run = *options;
     struct rp_environment env;
     int rc = rp_environment_detect(&env, err);
 
     if (rc == 0) {
         rc = rp_device_resolve(&env, &run, err);
         if (rc == 0)
-            rc = rp_device_identify(&env, &run, &c->on, err);
+            rc = rp_device_identify(&env, &run, ret, err);
         rp_environment_free(&env);
     }
     if (rc == 0 && run.device == RP_DEVICE_SOFTWARE && run.timing == RP_TIMING_OFF)
@@ -216,7 +216,7 @@ int rp_cmd_optimize(int argc, char **argv)
     if (rc == 0 && !self)
         rc = rp_fail(&err, RP_ENVIRONMENT, "/proc is not there");
     if (rc == 0)
-        rc = check_device(&c, &err);
+        rc = rp_cli_device_of_times(&c.o.run, &c.on, &err);
     c.o.self = self;
     c.o.on = &c.on;
     c.o.program_path = program;

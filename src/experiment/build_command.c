@@ -122,8 +122,6 @@ static void end_word(struct reader *reader, struct rp_words *words)
     reader->in_word = false;
 }
 
-/** Splits words as a shell would without expanding anything.
- * @return 0 or RP_USAGE */
 static int words_split(const char *text, enum rp_words_rule rule, struct rp_words *ret,
                        struct rp_err *err)
 {
@@ -147,6 +145,16 @@ static int words_split(const char *text, enum rp_words_rule rule, struct rp_word
     *ret = words;
     words = (struct rp_words){0};
     return 0;
+}
+
+int rp_words_split_more(const char *text, struct rp_words *words, struct rp_err *err)
+{
+    rp_autowords more = {0};
+    int rc = words_split(text, RP_WORDS_PLAIN, &more, err);
+
+    for (size_t i = 0; i < more.count && rc == 0; i++)
+        rp_words_add(words, more.list[i]);
+    return rc;
 }
 
 const struct rp_compile_option *rp_compile_option_of(const char *word)

@@ -31,6 +31,11 @@ struct rp_words {
 void rp_words_add(struct rp_words *words, const char *text);
 void rp_words_free(struct rp_words *words);
 
+/** Splits a command line as a shell would that expands nothing, and adds its words. What only a
+ * shell could mean is refused.
+ * @return 0 or RP_USAGE */
+int rp_words_split_more(const char *text, struct rp_words *words, struct rp_err *err);
+
 /** Says whether a word is a file rather than an option. */
 bool rp_word_is_input(const char *word);
 

@@ -25,6 +25,10 @@ void rp_captures_free(struct rp_captures *captures)
     for (size_t i = 0; i < captures->count; i++) {
         free(captures->list[i].folder);
         free(captures->list[i].name);
+        free(captures->list[i].kernel);
+        free(captures->list[i].symbol);
+        free(captures->list[i].gpu);
+        free(captures->list[i].product);
     }
     free(captures->list);
     *captures = (struct rp_captures){0};
@@ -108,6 +112,15 @@ static int check_replays(const char *folder, const char *name, struct rp_err *er
     return rc;
 }
 
+/** Returns its length without ".kd". */
+static size_t symbol_length(const char *symbol)
+{
+    const size_t length = strlen(symbol);
+
+    return length > 3 && strcmp(symbol + length - 3, ".kd") == 0 ? length - 3 : length;
+}
+
+/** @param symbol NULL: of any kernel */
 static int read_one(const char *folder, const char *symbol, struct rp_captured *ret,
                     struct rp_err *err)
 {
@@ -120,7 +133,7 @@ static int read_one(const char *folder, const char *symbol, struct rp_captured *
         return rc;
     facts = &rp_capture_contents(capture)->facts;
     d = &facts->dispatch;
-    if (!rp_symbol_is(facts->symbol, symbol))
+    if (symbol && !rp_symbol_is(facts->symbol, symbol))
         return rp_fail(err, RP_BAD_INPUT, "%s is of %s instead of %s", folder, facts->symbol,
                        symbol);
     for (size_t i = 0; i < 3; i++) {
@@ -128,6 +141,11 @@ static int read_one(const char *folder, const char *symbol, struct rp_captured *
         ret->workgroup[i] = d->workgroup[i];
     }
     ret->group_bytes = d->group_bytes;
+    ret->kernel = rp_strdup(facts->name);
+    ret->symbol = rp_strndup(facts->symbol, symbol_length(facts->symbol));
+    ret->gpu = rp_strndup(facts->isa, strcspn(facts->isa, ":"));
+    ret->product = rp_strdup(facts->product);
+    ret->software = facts->software;
     ret->folder = rp_strdup(folder);
     ret->name =
         rp_format("grid %ux%ux%u workgroup %ux%ux%u lds %u", d->grid[0], d->grid[1], d->grid[2],
@@ -158,8 +176,33 @@ static int read_all(const char *output, const char *symbol, struct rp_captures *
     }
     free(names);
     if (rc == 0 && !ret->count)
-        rc = rp_fail(err, RP_VERDICT, "none of its dispatches was captured");
+        rc = symbol ? rp_fail(err, RP_VERDICT, "none of its dispatches was captured")
+                    : rp_fail(err, RP_BAD_INPUT,
+                              "%s is no capture, and holds none (dispatch-1 and so on): rocm-perf "
+                              "isolate makes one",
+                              output);
     return rc;
+}
+
+int rp_captures_read(const char *folder, struct rp_captures *ret, struct rp_err *err)
+{
+    rp_autofree char *file = rp_path_join(folder, "dispatch.json");
+    struct rp_captures captures = {.covered = -1};
+    int rc;
+
+    if (rp_path_exists(file)) {
+        captures.list = rp_alloc_zero(1, sizeof *captures.list);
+        captures.count = 1;
+        rc = read_one(folder, NULL, &captures.list[0], err);
+    } else {
+        rc = read_all(folder, NULL, &captures, err);
+    }
+    if (rc < 0) {
+        rp_captures_free(&captures);
+        return rc;
+    }
+    *ret = captures;
+    return 0;
 }
 
 /* --- weights ------------------------------------------------------------------------------- */

@@ -170,6 +170,10 @@ bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log 
 struct rp_captured {
     char *folder;
     char *name; /**< "grid 1024x1x1 workgroup 256x1x1 lds 0" */
+    char *kernel, *symbol; /**< demangled; mangled, without .kd */
+    char *gpu;             /**< "gfx942"; "": not known */
+    char *product;         /**< "AMD Instinct MI300X"; "": not known */
+    bool software;         /**< of the software device */
     uint32_t grid[3], workgroup[3], group_bytes;
     double weight; /**< time of all dispatches of that geometry in the profile, ns; 0 = unknown */
 };
@@ -195,6 +199,13 @@ int rp_captures_make(const struct rp_child_context *measure, const char *program
                      const char *symbol, const char *profile, const char *output,
                      struct rp_captures *ret, struct rp_err *err);
 void rp_captures_free(struct rp_captures *captures);
+
+/**
+ * Reads captures that are there, of whichever kernels.
+ * @param folder a capture, or one with those of several dispatches, as isolate makes it
+ * @return 0; RP_BAD_INPUT: there is none; RP_VERDICT: one cannot be replayed here
+ */
+int rp_captures_read(const char *folder, struct rp_captures *ret, struct rp_err *err);
 
 /** This is one comparison with all its measurements. Release it with rp_compared_free. */
 struct rp_compared {

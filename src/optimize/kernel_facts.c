@@ -69,6 +69,17 @@ static bool hash_code(const uint8_t *bytes, size_t size, const char *kd, char re
     return true;
 }
 
+int rp_code_object_open(const char *path, struct rp_code_object *ret, struct rp_err *err)
+{
+    void *bytes = NULL;
+    size_t size;
+    int rc = rp_read_file(path, MOST_BYTES, RP_BAD_INPUT, &bytes, &size, err);
+
+    if (rc == 0)
+        *ret = (struct rp_code_object){.bytes = bytes, .size = size};
+    return rc;
+}
+
 int rp_code_object_read(const char *path, const char *symbol, struct rp_code_object *ret,
                         struct rp_err *err)
 {
@@ -841,4 +852,26 @@ void rp_ranked_kernels_free(struct rp_ranked_kernels *rank)
         free(rank->entries[i].stop);
     free(rank->entries);
     *rank = (struct rp_ranked_kernels){0};
+}
+
+struct rp_time_floor rp_facts_time_floor(const struct rp_kernel_facts *facts, bool same_work)
+{
+    /* A channel of the L2 moves 128 bytes in a clock, by "CDNA3 ISA" and the MI300X whitepaper;
+     * CDNA2 has as many. All results pass it. */
+    enum { L2_CHANNEL_BYTES = 128 };
+    const struct rp_arch *arch = facts->arch ? rp_arch_find(facts->arch) : NULL;
+    struct rp_time_floor floor = {.same_work = same_work};
+
+    if (arch && arch->l2_channels_per_xcc && arch->xcc_count && arch->engine_clock_mhz)
+        floor.write_gbps =
+            (struct rp_quantity){true, (double)arch->l2_channels_per_xcc * arch->xcc_count *
+                                           L2_CHANNEL_BYTES * arch->engine_clock_mhz / 1000};
+    for (size_t i = 0; i < facts->ceiling_count; i++) {
+        const struct rp_named_fraction *c = &facts->ceilings[i];
+
+        if ((strcmp(c->name, "valu") == 0 || strcmp(c->name, "mfma") == 0) &&
+            c->fraction > floor.compute_share.value)
+            floor.compute_share = (struct rp_quantity){true, c->fraction};
+    }
+    return floor;
 }

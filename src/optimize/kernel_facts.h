@@ -13,6 +13,7 @@
 
 #include "analyze/roofline.h"
 #include "base/sha256.h"
+#include "experiment/judge.h"
 #include "trace/code_object.h"
 
 struct rp_compile_command;
@@ -37,6 +38,8 @@ struct rp_code_object {
  */
 int rp_code_object_read(const char *path, const char *symbol, struct rp_code_object *ret,
                         struct rp_err *err);
+/** Reads a code object with none of its kernels. */
+int rp_code_object_open(const char *path, struct rp_code_object *ret, struct rp_err *err);
 /** Accepts a zeroed one. */
 void rp_code_object_free(struct rp_code_object *object);
 
@@ -74,7 +77,7 @@ void rp_code_object_use(const struct rp_code_object *object, const char *arch,
  */
 
 /**
- * @param symbol of the kernel that is meant to change, mangled, without .kd
+ * @param symbol of the kernel that is meant to change, mangled, without .kd; "": none
  * @param ret mangled names of others that have changed, or are gone, in their order; ends with
  * NULL; free with rp_code_names_free
  * @return 0; RP_BAD_INPUT: symbols or sections of a code object cannot be read
@@ -198,6 +201,10 @@ struct rp_kernel_facts {
  */
 int rp_facts_read(const char *folder, struct rp_facts *ret, struct rp_err *err);
 void rp_facts_free(struct rp_facts *facts);
+
+/** No build of the kernel can be faster than this.
+ * @param same_work a change cannot have saved FLOPs */
+struct rp_time_floor rp_facts_time_floor(const struct rp_kernel_facts *facts, bool same_work);
 
 /* Which kernels are worth a try, and in which order: by what the program could gain. */
 

@@ -1,5 +1,6 @@
 #include "optimize/program_test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/stats.h"
+#include "base/units.h"
 #include "experiment/child_run.h"
 #include "run/run_program.h"
 
@@ -499,4 +501,65 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
     times.kernel_after_ns = rp_median(values[3], pairs);
     *ret = times;
     return 0;
+}
+
+bool rp_program_has_bounds(const struct rp_program_bounds *b)
+{
+    return b->before_ns[1] > 0 && b->after_ns[1] > 0;
+}
+
+/** The formula's times may say otherwise. */
+static struct rp_range_text speed_of(const struct rp_program_bounds *b)
+{
+    return rp_speed_range(b->before_ns[0] / b->after_ns[1], b->before_ns[1] / b->after_ns[0]);
+}
+
+/** Tells times from counts apart by their bounds: what they show to be no gain is none, and what
+ * they leave open is undecided. */
+static enum rp_outcome judge_bounds(const struct rp_program_times *t, double margin, char why[200])
+{
+    const double slowest = 1 / (1 + margin);
+    const double kernel = t->kernel.before_ns[0] / t->kernel.after_ns[1];
+    const double program = t->whole.before_ns[0] / t->whole.after_ns[1];
+    const bool kernel_slower = t->kernel.before_ns[1] <= t->kernel.after_ns[0];
+
+    if (kernel_slower || t->whole.before_ns[1] <= slowest * t->whole.after_ns[0]) {
+        snprintf(why, 200, "in the program, by the bounds of the times, %s %s",
+                 kernel_slower ? "the kernel is" : "all kernels together are",
+                 speed_of(kernel_slower ? &t->kernel : &t->whole).text);
+        return RP_OUTCOME_PROGRAM_SLOWER;
+    }
+    if (kernel > 1 && program > slowest) {
+        snprintf(why, 200, "by the bounds of the program's times the kernel is %s, all kernels %s",
+                 speed_of(&t->kernel).text, speed_of(&t->whole).text);
+        return RP_OUTCOME_ACCEPTED;
+    }
+    snprintf(why, 200,
+             "bounds: in the program the times before and after overlap, those of %s: use --timing "
+             "detailed",
+             kernel > 1 ? "all kernels together" : "the kernel");
+    return RP_OUTCOME_UNDECIDED;
+}
+
+enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double margin,
+                                       char why[200])
+{
+    const double program = t->before_ms / t->after_ms;
+    const double kernel = t->kernel_before_ns / t->kernel_after_ns;
+
+    snprintf(why, 200, "in the program the kernel is %s, all kernels together %s%s",
+             rp_speed_change(kernel).text, rp_speed_change(program).text,
+             fabs(kernel - 1) < 0.001 ? ": does --build compile {source}, or a file by its name?"
+                                      : "");
+    if (rp_program_has_bounds(&t->kernel) && rp_program_has_bounds(&t->whole))
+        return judge_bounds(t, margin, why);
+    if (t->from_counts) {
+        snprintf(why, 200,
+                 "bounds: not all launches of the program have bounds, and counts alone "
+                 "tell no times apart: use --timing detailed");
+        return RP_OUTCOME_UNDECIDED;
+    }
+    return t->kernel_after_ns > 0 && kernel > 1 && program > 1 / (1 + margin)
+               ? RP_OUTCOME_ACCEPTED
+               : RP_OUTCOME_PROGRAM_SLOWER;
 }

@@ -86,4 +86,16 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
                      const char *symbol, unsigned pairs, double margin,
                      struct rp_program_times *ret, char **ret_why, struct rp_err *err);
 
+/** Says whether bounds of the times are known on both sides. */
+bool rp_program_has_bounds(const struct rp_program_bounds *b);
+
+/**
+ * Decides by the times whether the program is faster: the kernel is, and all kernels together do
+ * not take longer by more than the margin.
+ * @param why half a sentence with the numbers
+ * @return ACCEPTED, PROGRAM_SLOWER, or UNDECIDED, where times are known by their bounds only
+ */
+enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double margin,
+                                       char why[200]);
+
 #endif

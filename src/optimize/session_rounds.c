@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "arch/arch.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -29,29 +28,6 @@ static void free_run(struct rp_kernel_run *run)
     rp_kernel_source_free(run->source);
     free(run->hsaco);
     free(run->folder);
-}
-
-/** No build of the kernel can be faster than this. */
-static struct rp_time_floor floor_of(const struct rp_kernel_facts *facts, enum rp_edit_scope scope)
-{
-    /* A channel of the L2 moves 128 bytes in a clock, by "CDNA3 ISA" and the MI300X whitepaper;
-     * CDNA2 has as many. All results pass it. */
-    enum { L2_CHANNEL_BYTES = 128 };
-    const struct rp_arch *arch = facts->arch ? rp_arch_find(facts->arch) : NULL;
-    struct rp_time_floor floor = {.same_work = scope == RP_EDIT_UNROLL};
-
-    if (arch && arch->l2_channels_per_xcc && arch->xcc_count && arch->engine_clock_mhz)
-        floor.write_gbps =
-            (struct rp_quantity){true, (double)arch->l2_channels_per_xcc * arch->xcc_count *
-                                           L2_CHANNEL_BYTES * arch->engine_clock_mhz / 1000};
-    for (size_t i = 0; i < facts->ceiling_count; i++) {
-        const struct rp_named_fraction *c = &facts->ceilings[i];
-
-        if ((strcmp(c->name, "valu") == 0 || strcmp(c->name, "mfma") == 0) &&
-            c->fraction > floor.compute_share.value)
-            floor.compute_share = (struct rp_quantity){true, c->fraction};
-    }
-    return floor;
 }
 
 static int does_not_compile(const struct rp_kernel_run *run, const struct rp_build_result *built,
@@ -205,7 +181,7 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
     json_object_set_new(run->json, "geometries_time_share",
                         run->captures.covered >= 0 ? json_real(run->captures.covered)
                                                    : json_null());
-    run->floor = floor_of(run->facts, s->o->scope);
+    run->floor = rp_facts_time_floor(run->facts, s->o->scope == RP_EDIT_UNROLL);
     return rc < 0 ? rc : 1;
 }
 

@@ -268,67 +268,6 @@ static int abi_check(const struct rp_code_kernel *original, const struct rp_code
     return rc < 0 ? rc : check_resources(original, candidate, dispatch, err);
 }
 
-/* hipcc --genco writes code objects of several GPUs into one file, clang's offload bundle. Its
- * layout is in the Clang documentation, "Offload bundler": the magic, the number of entries, and
- * for each of them offset, size and length of the name that follows, all little endian.
- */
-
-static const char magic[] = "__CLANG_OFFLOAD_BUNDLE__";
-static const char packed_magic[] = "CCOB";
-enum { MAGIC_BYTES = sizeof magic - 1, ENTRY_BYTES = 24 };
-
-/* "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-" is for gfx942. */
-static bool is_for(const char *name, uint64_t bytes, const char *gpu)
-{
-    const size_t length = strlen(gpu);
-
-    for (uint64_t i = 0; i + length + 1 <= bytes; i++)
-        if (name[i] == '-' && memcmp(name + i + 1, gpu, length) == 0 &&
-            (i + 1 + length == bytes || name[i + 1 + length] == ':'))
-            return true;
-    return false;
-}
-
-/**
- * Finds the code object for a GPU. A file that is not a bundle is one code object.
- * @param gpu  "gfx942"
- * @return 0; RP_VERDICT: there is none for that GPU; RP_BAD_INPUT: it is damaged, or packed
- */
-static int bundle_find(const uint8_t *file, size_t bytes, const char *gpu, const uint8_t **ret,
-                       size_t *ret_bytes, struct rp_err *err)
-{
-    uint64_t count, at = MAGIC_BYTES + sizeof count;
-
-    if (bytes >= 4 && memcmp(file, packed_magic, 4) == 0)
-        return rp_fail(err, RP_BAD_INPUT,
-                       "it is a compressed bundle: make it with --no-offload-compress");
-    if (bytes < at || memcmp(file, magic, MAGIC_BYTES) != 0) {
-        *ret = file;
-        *ret_bytes = bytes;
-        return 0;
-    }
-    memcpy(&count, file + MAGIC_BYTES, sizeof count);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t entry[3];
-
-        if (bytes - at < ENTRY_BYTES)
-            break;
-        memcpy(entry, file + at, ENTRY_BYTES);
-        at += ENTRY_BYTES;
-        if (entry[2] > bytes - at || entry[0] > bytes || entry[1] > bytes - entry[0])
-            break;
-        if (entry[1] && is_for((const char *)file + at, entry[2], gpu)) {
-            *ret = file + entry[0];
-            *ret_bytes = entry[1];
-            return 0;
-        }
-        at += entry[2];
-        if (i + 1 == count)
-            return rp_fail(err, RP_VERDICT, "it has no code for %s", gpu);
-    }
-    return rp_fail(err, RP_BAD_INPUT, "it is a damaged bundle of code objects");
-}
-
 /* This says where a code object has what can be variables. */
 
 enum { PAGE = 4096 };
@@ -911,7 +850,7 @@ static int check_candidate(struct rp_replay *r, const struct rp_abi_dispatch *di
 static int find_code(const struct file *file, const char *gpu, struct file *ret, struct rp_err *err)
 {
     const uint8_t *bytes = NULL;
-    int rc = bundle_find(file->bytes, file->size, gpu, &bytes, &ret->size, err);
+    int rc = rp_bundle_find(file->bytes, file->size, gpu, &bytes, &ret->size, err);
 
     if (rc == 0)
         ret->bytes = (uint8_t *)(uintptr_t)bytes;

@@ -382,3 +382,55 @@ int rp_code_kernel_read(const uint8_t *elf, size_t elf_bytes, const char *symbol
         rp_code_kernel_free(&k);
     return rc;
 }
+
+/* hipcc --genco writes code objects of several GPUs into one file, clang's offload bundle. Its
+ * layout is in the Clang documentation, "Offload bundler": the magic, the number of entries, and
+ * for each of them offset, size and length of the name that follows, all little endian.
+ */
+
+/* "hipv4-amdgcn-amd-amdhsa--gfx942:xnack-" is for gfx942. */
+static bool is_for(const char *name, uint64_t bytes, const char *gpu)
+{
+    const size_t length = strlen(gpu);
+
+    for (uint64_t i = 0; i + length + 1 <= bytes; i++)
+        if (name[i] == '-' && memcmp(name + i + 1, gpu, length) == 0 &&
+            (i + 1 + length == bytes || name[i + 1 + length] == ':'))
+            return true;
+    return false;
+}
+
+int rp_bundle_find(const uint8_t *file, size_t bytes, const char *gpu, const uint8_t **ret,
+                       size_t *ret_bytes, struct rp_err *err)
+{
+    uint64_t count, at = RP_BUNDLE_MAGIC_BYTES + sizeof count;
+
+    if (bytes >= 4 && memcmp(file, RP_BUNDLE_COMPRESSED_MAGIC, 4) == 0)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "it is a compressed bundle: make it with --no-offload-compress");
+    if (bytes < at || memcmp(file, RP_BUNDLE_MAGIC, RP_BUNDLE_MAGIC_BYTES) != 0) {
+        *ret = file;
+        *ret_bytes = bytes;
+        return 0;
+    }
+    memcpy(&count, file + RP_BUNDLE_MAGIC_BYTES, sizeof count);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t entry[3];
+
+        if (bytes - at < RP_BUNDLE_ENTRY_BYTES)
+            break;
+        memcpy(entry, file + at, RP_BUNDLE_ENTRY_BYTES);
+        at += RP_BUNDLE_ENTRY_BYTES;
+        if (entry[2] > bytes - at || entry[0] > bytes || entry[1] > bytes - entry[0])
+            break;
+        if (entry[1] && is_for((const char *)file + at, entry[2], gpu)) {
+            *ret = file + entry[0];
+            *ret_bytes = entry[1];
+            return 0;
+        }
+        at += entry[2];
+        if (i + 1 == count)
+            return rp_fail(err, RP_VERDICT, "it has no code for %s", gpu);
+    }
+    return rp_fail(err, RP_BAD_INPUT, "it is a damaged bundle of code objects");
+}

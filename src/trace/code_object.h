@@ -247,6 +247,14 @@ struct rp_bundle_zlib {
     unsigned long adler, reserved;
 };
 
+/**
+ * Finds the code object for a GPU. A file that is not a bundle is one code object.
+ * @param gpu  "gfx942"
+ * @return 0; RP_VERDICT: there is none for that GPU; RP_BAD_INPUT: it is damaged, or packed
+ */
+int rp_bundle_find(const uint8_t *file, size_t bytes, const char *gpu, const uint8_t **ret,
+                   size_t *ret_bytes, struct rp_err *err);
+
 /** @param i below count. @return its name; NULL: it has none, or is defined elsewhere */
 static inline const char *rp_code_symbol(const struct rp_code_symbols *symbols, size_t i,
                                          Elf64_Sym *ret)

@@ -1,0 +1,630 @@
+/* A judgement of a new version of kernels: both versions are made, the kernels that differ are
+ * captured where the program launches them, both are compared on each capture, and the program is
+ * tried with the new one. The steps are those by which optimize judges a candidate. */
+#include "optimize/judgement.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/journal.h"
+#include "base/path.h"
+#include "experiment/child_run.h"
+#include "experiment/judge.h"
+#include "experiment/session_folder.h"
+#include "optimize/judgement_parts.h"
+#include "optimize/kernel_facts.h"
+#include "optimize/program_test.h"
+#include "run/kernel_names.h"
+#include "run/standard_input.h"
+
+static void say(const struct judging *j, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(const struct judging *j, const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    if (!j->o->progress)
+        return;
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    j->o->progress(j->o->context, rp_buf_text(&text));
+}
+
+/* --- both versions -------------------------------------------------------------------------- */
+
+/** A folder of captures says for which GPU they are. */
+static int read_captures(struct judging *j, struct rp_err *err)
+{
+    int rc = rp_captures_read(j->o->captures, &j->given, err);
+
+    if (rc < 0)
+        return rc;
+    j->gpu = rp_strdup(j->given.list[0].gpu);
+    if (!*j->gpu)
+        return rp_fail(err, RP_BAD_INPUT, "%s does not say which GPU it was captured on",
+                       j->given.list[0].folder);
+    return 0;
+}
+
+/** The flags of one command are for both versions. */
+static int read_command(struct judging *j, struct rp_err *err)
+{
+    const struct rp_version *source = j->before.is_source  ? &j->before
+                                      : j->after.is_source ? &j->after
+                                                           : NULL;
+
+    return source ? rp_compile_command_read(&j->o->build, source->file, &j->command, err) : 0;
+}
+
+/** An old version that cannot be made is no input. */
+static int bad_old(struct rp_err *err)
+{
+    const struct rp_err why = *err;
+
+    return rp_fail(err, RP_BAD_INPUT, "--old: %s", why.text);
+}
+
+/** Makes both code objects. A new version that does not compile is a verdict, an old one is no
+ * input. */
+static int make_versions(struct judging *j, struct rp_err *err)
+{
+    rp_autofree char *before = rp_path_join(j->work, "old.hsaco");
+    rp_autofree char *after = rp_path_join(j->work, "new.hsaco");
+    struct rp_err why = RP_ERR_INIT;
+    int rc = rp_version_make(&j->before, j->command, j->gpu, before, err);
+
+    if (rc < 0 && err->code == RP_VERDICT)
+        return bad_old(err);
+    if (rc < 0)
+        return rc;
+    rc = rp_version_make(&j->after, j->command, j->gpu, after, &why);
+    if (rc == 0)
+        return 0;
+    if (why.code != RP_VERDICT) {
+        *err = why;
+        return rc;
+    }
+    judging_end(j, RP_JUDGED_NOT_BUILT, "%s", why.text);
+    return 0;
+}
+
+/** Lists the kernels of the old version that do something else in the new one. */
+static int find_changed(struct judging *j, struct rp_err *err)
+{
+    rp_cleanup(rp_code_object_free) struct rp_code_object before = {0}, after = {0};
+    int rc = rp_code_object_open(j->before.hsaco, &before, err);
+
+    if (rc == 0)
+        rc = rp_code_object_open(j->after.hsaco, &after, err);
+    if (rc == 0)
+        rc = rp_code_changed_kernels(&before, &after, "", &j->changed, err);
+    return rc;
+}
+
+/* --- where the kernels run ------------------------------------------------------------------ */
+
+static struct judged_kernel *add_kernel(struct judging *j)
+{
+    j->kernels = rp_realloc_array(j->kernels, j->kernel_count + 1, sizeof *j->kernels);
+    j->kernels[j->kernel_count] = (struct judged_kernel){0};
+    return &j->kernels[j->kernel_count++];
+}
+
+static bool is_wanted(const struct judging *j, const char *name, const char *symbol)
+{
+    bool changed = false;
+
+    for (char **at = j->changed; *at && !changed; at++)
+        changed = strcmp(*at, symbol) == 0;
+    return changed && (!j->o->kernel || rp_kernel_pattern_finds(&((struct judging *)j)->pattern,
+                                                                 name, symbol));
+}
+
+static struct judged_kernel *find_kernel(struct judging *j, const char *symbol)
+{
+    for (size_t i = 0; i < j->kernel_count; i++)
+        if (strcmp(j->kernels[i].symbol, symbol) == 0)
+            return &j->kernels[i];
+    return NULL;
+}
+
+/** Gives each capture that was there to its kernel. */
+static int take_captures(struct judging *j)
+{
+    for (size_t i = 0; i < j->given.count; i++) {
+        struct rp_captured *one = &j->given.list[i];
+        struct judged_kernel *k;
+
+        if (!is_wanted(j, one->kernel, one->symbol))
+            continue;
+        k = find_kernel(j, one->symbol);
+        if (!k) {
+            k = add_kernel(j);
+            k->name = rp_strdup(one->kernel);
+            k->symbol = rp_strdup(one->symbol);
+            k->captures.covered = -1;
+        }
+        k->captures.list =
+            rp_realloc_array(k->captures.list, k->captures.count + 1, sizeof *k->captures.list);
+        k->captures.list[k->captures.count++] = *one;
+        *one = (struct rp_captured){0};
+    }
+    return 0;
+}
+
+/** Captures one kernel of a run. What cannot be captured leaves that kernel undecided. */
+static int capture_kernel(struct judging *j, const struct rp_child_context *measure,
+                          const struct rp_kernel_facts *facts, const char *arguments,
+                          const char *profile, struct rp_err *err)
+{
+    rp_autofree char *folder = rp_format("%s/captures-%zu", j->work, j->kernel_count + 1);
+    struct judged_kernel *k = add_kernel(j);
+    struct rp_err why = RP_ERR_INIT;
+    int rc;
+
+    k->name = rp_strdup(facts->name);
+    k->symbol = rp_strdup(facts->symbol);
+    k->arguments = arguments;
+    k->floor = rp_facts_time_floor(facts, false);
+    k->time_ns = facts->time_ns.known ? facts->time_ns.value : 0;
+    say(j, "capturing dispatches of %s%s%s%s", k->name, arguments ? " with the arguments '" : "",
+        arguments ? arguments : "", arguments ? "'" : "");
+    rc = rp_captures_make(measure, j->o->program[0], k->name, k->symbol, profile, folder,
+                          &k->captures, &why);
+    if (rc < 0 && why.code != RP_VERDICT) {
+        *err = why;
+        return rc;
+    }
+    if (rc < 0) {
+        k->decision.outcome = RP_OUTCOME_UNDECIDED;
+        snprintf(k->decision.reason, sizeof k->decision.reason, "%.390s", why.text);
+    }
+    return 0;
+}
+
+/** Profiles one run of the program, and captures what it launches of the kernels that differ. */
+static int capture_run(struct judging *j, const struct rp_child_context *measure,
+                       const char *arguments, const char *profile, struct rp_err *err)
+{
+    rp_cleanup(rp_facts_free) struct rp_facts facts = {0};
+    int rc;
+
+    say(j, "profiling %s%s%s", j->o->program[0], arguments ? " " : "", arguments ? arguments : "");
+    rc = rp_program_test_profile(measure, j->o->program[0], RP_RUN_KIND_TRACED, profile, &facts,
+                                 err);
+    for (size_t i = 0; rc == 0 && i < facts.count; i++) {
+        const struct rp_kernel_facts *k = &facts.kernels[i];
+
+        if (k->symbol && is_wanted(j, k->name, k->symbol))
+            rc = capture_kernel(j, measure, k, arguments, profile, err);
+    }
+    return rc;
+}
+
+/** Runs the program as it is: what it prints is what it must print with the new version. */
+static int run_original(struct judging *j, struct rp_err *err)
+{
+    int rc;
+
+    say(j, "running %s as it is", j->o->program[0]);
+    rc = rp_program_test_run(&j->measure, j->o->program[0], RP_RUN_KIND_ORIGINAL, j->o->check,
+                             &j->expected, err);
+    if (rc < 0)
+        return rc;
+    if (j->expected.why || j->expected.check_why)
+        return rp_fail(err, RP_PROGRAM, "%s as it is: %s%s%s", j->o->program[0],
+                       j->expected.why ? j->expected.why : j->expected.check_why,
+                       j->expected.said && *j->expected.said ? ": " : "",
+                       j->expected.said ? j->expected.said : "");
+    j->measure.status = j->expected.status;
+    return 0;
+}
+
+/** Captures a run with other arguments than those of the command line. */
+static int capture_size(struct judging *j, char *arguments, size_t number, struct rp_err *err)
+{
+    rp_autowords words = {0};
+    rp_autofree char *profile = rp_format("%s/profile-%zu", j->work, number);
+    struct rp_child_context measure = j->measure;
+    int rc;
+
+    rp_words_add(&words, j->o->program[0]);
+    rc = rp_words_split_more(arguments, &words, err);
+    if (rc < 0)
+        return rp_wrap(err, "--sizes '%s'", arguments);
+    measure.program = words.list;
+    rc = capture_run(j, &measure, arguments, profile, err);
+    return rc < 0 ? rp_wrap(err, "with the arguments '%s' of --sizes", arguments) : 0;
+}
+
+static int capture_sizes(struct judging *j, struct rp_err *err)
+{
+    char *rest = j->sizes;
+    size_t number = 1;
+    int rc = 0;
+
+    while (rest && rc == 0) {
+        char *arguments = strsep(&rest, ";");
+
+        arguments += strspn(arguments, " ");
+        if (*arguments)
+            rc = capture_size(j, arguments, number++, err);
+    }
+    return rc;
+}
+
+static int capture_program(struct judging *j, struct rp_err *err)
+{
+    rp_autofree char *profile = rp_path_join(j->work, "profile");
+    int rc = run_original(j, err);
+
+    if (rc == 0)
+        rc = capture_run(j, &j->measure, NULL, profile, err);
+    return rc == 0 ? capture_sizes(j, err) : rc;
+}
+
+/** Without a dispatch of what differs there is nothing to judge. */
+static void check_kernels(struct judging *j)
+{
+    rp_autobuf names = {0};
+    enum { MOST_NAMES = 5 };
+
+    if (!j->changed[0])
+        judging_end(j, RP_JUDGED_SAME, "both versions have the same instructions in each kernel");
+    else if (!j->kernel_count) {
+        for (size_t i = 0; j->changed[i] && i < MOST_NAMES; i++)
+            rp_buf_printf(&names, "%s%s", i ? ", " : "", j->changed[i]);
+        judging_end(j, RP_JUDGED_UNDECIDED, "%s no kernel that differs%s: %s",
+                    j->o->captures ? "the captures are of" : "the program launches",
+                    j->o->kernel ? " and that --kernel finds" : "", rp_buf_text(&names));
+    }
+}
+
+static int capture(struct judging *j, struct rp_err *err)
+{
+    int rc = j->o->kernel
+                 ? rp_kernel_pattern_compile("--kernel", j->o->kernel, &j->pattern, err)
+                 : 0;
+
+    if (rc == 0)
+        rc = find_changed(j, err);
+    if (rc == 0 && j->changed[0])
+        rc = j->o->captures ? take_captures(j) : capture_program(j, err);
+    if (rc == 0)
+        check_kernels(j);
+    return rc;
+}
+
+/* --- comparisons ---------------------------------------------------------------------------- */
+
+/** The old version itself may not give what was captured: that says nothing of the new one. */
+static bool old_is_wrong(const json_t *comparisons)
+{
+    const json_t *one = json_array_get(comparisons, json_array_size(comparisons) - 1);
+    const json_t *a = json_object_get(json_object_get(one, "comparison"), "a");
+    const json_t *others = json_object_get(a, "other_inputs");
+
+    return json_integer_value(json_object_get(a, "wrong_runs")) > 0 ||
+           json_is_false(json_object_get(others, "equal"));
+}
+
+static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_err *err)
+{
+    int rc;
+
+    if (!k->captures.count)
+        return 0;
+    say(j, "comparing both versions of %s%s%s", k->name, k->arguments ? " with " : "",
+        k->arguments ? k->arguments : "");
+    rc = rp_judge(&(struct rp_judged_kernel){.measure = &j->measure,
+                                             .before = j->before.hsaco,
+                                             .captures = &k->captures,
+                                             .floor = &k->floor,
+                                             .any_body = true,
+                                             .progress = j->o->progress,
+                                             .context = j->o->context},
+                  j->after.hsaco, &k->decision, &k->comparisons, err);
+    if (rc == 0 && k->decision.outcome == RP_OUTCOME_WRONG && old_is_wrong(k->comparisons))
+        rc = rp_fail(err, RP_BAD_INPUT,
+                     "--old %s does not do what was captured, so nothing can be said of --new: give "
+                     "the version that %s (%.200s)",
+                     j->before.path, j->o->captures ? "was captured" : "the program was built from",
+                     k->decision.reason);
+    return rc;
+}
+
+static int compare(struct judging *j, struct rp_err *err)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < j->kernel_count && rc == 0; i++)
+        rc = compare_kernel(j, &j->kernels[i], err);
+    return rc;
+}
+
+/* --- the whole program ---------------------------------------------------------------------- */
+
+static int build_program(struct judging *j, const struct rp_version *version, const char *program,
+                         char **ret_why, struct rp_err *err)
+{
+    rp_cleanup(rp_build_result_free) struct rp_build_result built = {0};
+    int rc = rp_compile(j->command, version->file, NULL, program, &built, err);
+
+    if (rc == 0 && !built.ok)
+        *ret_why = rp_build_result_reason(&built);
+    return rc;
+}
+
+/** @param times how often it is run */
+static int check_output(struct judging *j, const char *program, unsigned times, char **ret_why,
+                        struct rp_err *err)
+{
+    for (unsigned i = 0; i < times && !*ret_why; i++) {
+        rp_cleanup(rp_output_free) struct rp_output output = {0};
+        int rc = rp_program_test_run(&j->measure, program, RP_RUN_KIND_CANDIDATE, j->o->check,
+                                     &output, err);
+
+        if (rc < 0)
+            return rc;
+        *ret_why = rp_output_differs(&j->measure, &j->expected, &output);
+    }
+    return 0;
+}
+
+/** Builds the old version the same way: times of two builds are compared, and a build that does
+ * something else tells nothing. */
+static int build_old(struct judging *j, const char *program, char **ret_why, struct rp_err *err)
+{
+    rp_autofree char *why = NULL;
+    int rc = build_program(j, &j->before, program, &why, err);
+
+    if (rc == 0 && !why)
+        rc = check_output(j, program, 1, &why, err);
+    if (rc == 0 && why)
+        *ret_why = rp_format("what is built of --old by %s does not do what %s does: %s",
+                             rp_compile_command_origin(j->command), j->o->program[0], why);
+    return rc;
+}
+
+static int time_program(struct judging *j, const char *before, const char *after, char **ret_why,
+                        struct rp_err *err)
+{
+    enum { PAIRS_ON_A_GPU = 5 };
+    const double margin = rp_max_allowed_slowdown(j->o->least_improvement);
+    struct rp_program_times times = {0};
+    char why[200];
+    int rc = rp_program_times(&j->measure, before, after, j->kernels[0].symbol,
+                              j->o->on->software ? 1 : PAIRS_ON_A_GPU, margin, &times, ret_why, err);
+
+    if (rc < 0 || *ret_why)
+        return rc;
+    j->in_program = rp_program_times_judge(&times, margin, why);
+    j->program_json =
+        json_pack("{s:b, s:s, s:o, s:f, s:f, s:f, s:f, s:O, s:O}", "tried", 1, "outcome",
+                  rp_outcome_word(j->in_program), "reason", judging_text(why), "before_ms",
+                  times.before_ms, "after_ms", times.after_ms, "kernel_before_ns",
+                  times.kernel_before_ns, "kernel_after_ns", times.kernel_after_ns, "runs",
+                  times.runs, "slower_kernels", times.slower);
+    rp_program_times_free(&times);
+    return rc;
+}
+
+/** Builds and runs the program with the new version.
+ * @param ret_untried why that tells nothing
+ * @param ret_wrong what is wrong with it */
+static int run_new(struct judging *j, char **ret_untried, char **ret_wrong, struct rp_err *err)
+{
+    rp_autofree char *before = rp_path_join(j->work, "program-old");
+    rp_autofree char *after = rp_path_join(j->work, "program-new");
+    rp_autofree char *unbuilt = NULL;
+    int rc;
+
+    say(j, "building the program with both versions");
+    rc = build_old(j, before, ret_untried, err);
+    if (rc == 0 && !*ret_untried)
+        rc = build_program(j, &j->after, after, &unbuilt, err);
+    if (rc == 0 && unbuilt)
+        *ret_wrong = rp_format("the program does not build with it: %s", unbuilt);
+    if (rc < 0 || *ret_untried || *ret_wrong)
+        return rc;
+    say(j, "running the program with both versions");
+    rc = check_output(j, after, 2, ret_wrong, err);
+    if (rc == 0 && !*ret_wrong)
+        rc = time_program(j, before, after, ret_wrong, err);
+    return rc;
+}
+
+static char *why_not_in_program(const struct judging *j)
+{
+    struct rp_err why = RP_ERR_INIT;
+
+    if (!j->o->program)
+        return rp_strdup("captures were given, and no program");
+    if (!j->before.is_source || !j->after.is_source)
+        return rp_strdup("a program can be built of sources only, and code objects were given");
+    if (rp_compile_command_check_program(j->command, &why) < 0)
+        return rp_strdup(why.text);
+    return NULL;
+}
+
+static int try_program(struct judging *j, struct rp_err *err)
+{
+    rp_autofree char *untried = why_not_in_program(j);
+    rp_autofree char *wrong = NULL;
+    int rc = untried ? 0 : run_new(j, &untried, &wrong, err);
+
+    if (rc < 0)
+        return rc;
+    if (untried)
+        j->program_json = json_pack("{s:b, s:o}", "tried", 0, "reason", judging_text(untried));
+    else if (wrong) {
+        j->in_program = RP_OUTCOME_PROGRAM_WRONG;
+        j->program_json =
+            json_pack("{s:b, s:s, s:o}", "tried", 1, "outcome",
+                      rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG), "reason", judging_text(wrong));
+    }
+    return 0;
+}
+
+/* --- from the beginning to the end ---------------------------------------------------------- */
+
+static int save_input(struct judging *j, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(j->work, "stdin");
+    const struct rp_saved_input input = {
+        .path = path, .note = j->o->progress, .context = j->o->context};
+    bool has = false;
+    int rc = j->o->program ? rp_saved_input_read(&input, &has, err) : 0;
+
+    if (rc == 0 && has)
+        j->input = rp_steal(path);
+    return rc;
+}
+
+/** A record that is there is gone on with; what another judgement has left besides is removed. */
+static int open_folder(struct judging *j, struct rp_err *err)
+{
+    rp_autofree char *journal = rp_path_join(j->o->folder, "journal.jsonl");
+    rp_autofree char *work = rp_path_join(j->o->folder, "work");
+    const char *kind = "";
+    int rc;
+
+    j->folder = (struct rp_session_folder){.path = j->o->folder,
+                                           .noun = "judgement",
+                                           .resume = rp_journal_is_begun(journal),
+                                           .note = j->o->progress,
+                                           .context = j->o->context,
+                                           .lock = -1};
+    rc = rp_session_folder_claim(&j->folder, err);
+    if (rc == 0)
+        rc = rp_session_folder_open_journal(&j->folder, err);
+    if (rc < 0)
+        return rc;
+    if (rp_journal_count(j->folder.journal))
+        rp_journal_at(j->folder.journal, 0, &kind, NULL);
+    else
+        rc = rp_journal_add(j->folder.journal, "judgements", NULL,
+                            json_pack("{s:s}", "schema_version", "1.0"), err);
+    if (rc == 0 && *kind && strcmp(kind, "judgements") != 0)
+        rc = rp_fail(err, RP_USAGE, "-o: %s has the journal of another command: choose another",
+                     j->o->folder);
+    if (rc < 0)
+        return rc;
+    rp_remove_tree(work);
+    rc = rp_session_folder_make(&j->folder, "work", &j->work, err);
+    j->scratch = j->work ? rp_path_join(j->work, "scratch") : NULL;
+    return rc == 0 ? rp_mkdirs_private(j->scratch, err) : rc;
+}
+
+static int begin(struct judging *j, struct rp_err *err)
+{
+    const struct rp_judgement_options *o = j->o;
+    int rc = rp_version_read("--old", o->old_version, &j->before, err);
+
+    if (rc == 0)
+        rc = rp_version_read("--new", o->new_version, &j->after, err);
+    if (rc == 0)
+        rc = o->captures ? read_captures(j, err) : 0;
+    if (rc == 0 && !j->gpu)
+        j->gpu = rp_strdup(o->on->gfx);
+    if (rc == 0)
+        rc = read_command(j, err);
+    if (rc == 0)
+        rc = open_folder(j, err);
+    if (rc == 0)
+        rc = save_input(j, err);
+    if (rc < 0)
+        return rc;
+    if (j->command)
+        rp_compile_command_set_temporary(j->command, j->scratch);
+    j->sizes = o->sizes ? rp_strdup(o->sizes) : NULL;
+    j->patience = (struct rp_run_deadline){.timeout_ns = (int64_t)(o->timeout_s * 1e9),
+                                           .modelled = o->on->software,
+                                           .waiting = o->waiting,
+                                           .context = o->context};
+    j->measure = (struct rp_child_context){.self = o->self,
+                                           .device = o->device,
+                                           .timing = o->timing,
+                                           .run = &o->run,
+                                           .folder = j->scratch,
+                                           .input = j->input,
+                                           .program = o->program,
+                                           .patience = &j->patience,
+                                           .most_geometries = o->most_geometries,
+                                           .least_improvement = o->least_improvement};
+    return 0;
+}
+
+/** @return 0, also where a step before the last has decided */
+static int judge(struct judging *j, struct rp_err *err)
+{
+    int rc = make_versions(j, err);
+
+    if (rc == 0 && !j->ended)
+        rc = capture(j, err);
+    if (rc == 0 && !j->ended)
+        rc = compare(j, err);
+    if (rc == 0 && !j->ended)
+        judging_decide(j);
+    if (rc == 0 && judging_is_right(j))
+        rc = try_program(j, err);
+    if (rc == 0)
+        judging_decide_by_program(j);
+    return rc;
+}
+
+static void free_kernel(struct judged_kernel *k)
+{
+    rp_captures_free(&k->captures);
+    json_decref(k->comparisons);
+    free(k->name);
+    free(k->symbol);
+}
+
+static void free_judging(struct judging *j)
+{
+    for (size_t i = 0; i < j->kernel_count; i++)
+        free_kernel(&j->kernels[i]);
+    free(j->kernels);
+    rp_code_names_free(j->changed);
+    rp_captures_free(&j->given);
+    rp_kernel_pattern_free(&j->pattern);
+    rp_version_free(&j->before);
+    rp_version_free(&j->after);
+    rp_compile_command_free(j->command);
+    rp_output_free(&j->expected);
+    json_decref(j->program_json);
+    rp_session_folder_close(&j->folder);
+    free(j->gpu);
+    free(j->sizes);
+    free(j->input);
+    free(j->scratch);
+    free(j->work);
+}
+
+int rp_judgement_make(const struct rp_judgement_options *options, struct rp_judgement *ret,
+                      struct rp_err *err)
+{
+    rp_cleanup(free_judging) struct judging j = {.o = options, .folder.lock = -1};
+    int rc = begin(&j, err);
+
+    if (rc == 0)
+        rc = judge(&j, err);
+    return rc == 0 ? judging_write(&j, ret, err) : rc;
+}
+
+void rp_judgement_free(struct rp_judgement *judgement)
+{
+    json_decref(judgement->json);
+    free(judgement->text);
+    *judgement = (struct rp_judgement){0};
+}

@@ -1,0 +1,358 @@
+/* What comes of a judgement: its verdict by all kernels and the program, judge.json, and the record
+ * by which others can check what was judged with what. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/journal.h"
+#include "base/path.h"
+#include "base/units.h"
+#include "optimize/judgement_parts.h"
+
+static const struct {
+    const char *word;
+    int status;
+} verdicts[] = {
+#define RP_VERDICT_ROW(id, word, status) [RP_JUDGED_##id] = {word, status},
+#include "optimize/judgement_verdicts.def"
+#undef RP_VERDICT_ROW
+};
+
+const char *rp_judgement_word(enum rp_judgement_verdict verdict)
+{
+    return verdicts[verdict].word;
+}
+
+int rp_judgement_status(enum rp_judgement_verdict verdict)
+{
+    return verdicts[verdict].status;
+}
+
+void judging_end(struct judging *j, enum rp_judgement_verdict verdict, const char *fmt, ...)
+{
+    va_list ap;
+
+    j->ended = true;
+    j->verdict = verdict;
+    va_start(ap, fmt);
+    vsnprintf(j->reason, sizeof j->reason, fmt, ap);
+    va_end(ap);
+}
+
+json_t *judging_text(const char *text)
+{
+    return text ? rp_journal_string(text, strlen(text)) : json_null();
+}
+
+/* --- the verdict ---------------------------------------------------------------------------- */
+
+static enum rp_judgement_verdict verdict_of(enum rp_outcome outcome)
+{
+    switch (outcome) {
+    case RP_OUTCOME_WRONG:
+        return RP_JUDGED_WRONG;
+    case RP_OUTCOME_IMPOSSIBLE:
+        return RP_JUDGED_IMPOSSIBLE;
+    case RP_OUTCOME_SLOWER:
+        return RP_JUDGED_SLOWER;
+    case RP_OUTCOME_EQUAL:
+        return RP_JUDGED_EQUAL;
+    case RP_OUTCOME_FASTER:
+        return RP_JUDGED_FASTER;
+    default:
+        return RP_JUDGED_UNDECIDED;
+    }
+}
+
+/** With other arguments it must be right and not slower; what it gains is that of the command
+ * line's. */
+static enum rp_judgement_verdict counted_verdict(const struct judged_kernel *k)
+{
+    const enum rp_judgement_verdict verdict = verdict_of(k->decision.outcome);
+
+    return verdict == RP_JUDGED_EQUAL && k->arguments ? RP_JUDGED_FASTER : verdict;
+}
+
+/** Returns the kernel of the most serious verdict, the first of these. Where some gain and others
+ * do not, those that gain count. */
+static const struct judged_kernel *deciding_kernel(const struct judging *j,
+                                                   enum rp_judgement_verdict *ret)
+{
+    const struct judged_kernel *worst = NULL;
+    bool gains = false;
+
+    *ret = RP_JUDGED_COUNT;
+    for (size_t i = 0; i < j->kernel_count; i++)
+        gains |= !j->kernels[i].arguments && j->kernels[i].decision.outcome == RP_OUTCOME_FASTER;
+    for (size_t i = 0; i < j->kernel_count; i++) {
+        enum rp_judgement_verdict verdict = counted_verdict(&j->kernels[i]);
+
+        if (verdict == RP_JUDGED_EQUAL && gains)
+            verdict = RP_JUDGED_FASTER;
+        if (verdict < *ret) {
+            *ret = verdict;
+            worst = &j->kernels[i];
+        }
+    }
+    return worst;
+}
+
+/** The time of the whole is the sum of its parts: ratios are weighted by the time before. */
+static void weigh(struct judging *j)
+{
+    double before = 0, after = 0, most = 0, least = 0;
+
+    for (size_t i = 0; i < j->kernel_count; i++) {
+        const struct judged_kernel *k = &j->kernels[i];
+        const struct rp_decision *d = &k->decision;
+        const double weight = k->time_ns > 0 ? k->time_ns : 1;
+
+        j->error += d->error;
+        if (k->arguments)
+            continue;
+        if (!d->ratio_known)
+            return;
+        before += weight;
+        after += weight / d->ratio;
+        most += weight / d->low;
+        least += weight / d->high;
+    }
+    j->ratio_known = before > 0;
+    if (j->ratio_known) {
+        j->ratio = before / after;
+        j->low = before / most;
+        j->high = before / least;
+    }
+}
+
+/** Writes "1.26 times as fast (1.25 to 1.27)". */
+static void put_speed(double ratio, double low, double high, struct rp_buf *to)
+{
+    if (ratio >= 1)
+        rp_buf_printf(to, "%.4g times as fast (%.4g to %.4g)", ratio, low, high);
+    else
+        rp_buf_printf(to, "it takes %.4g times as long (%.4g to %.4g)", 1 / ratio, 1 / high,
+                      1 / low);
+}
+
+static void put_place(const struct judging *j, const struct judged_kernel *k, struct rp_buf *to)
+{
+    if (j->kernel_count > 1)
+        rp_buf_printf(to, "%s, ", k->name);
+    if (k->arguments)
+        rp_buf_printf(to, "with the arguments '%s', ", k->arguments);
+}
+
+static void put_reason(const struct judging *j, const struct judged_kernel *k,
+                       enum rp_judgement_verdict verdict, struct rp_buf *to)
+{
+    const struct rp_decision *d = &k->decision;
+
+    if (verdict == RP_JUDGED_FASTER || (verdict == RP_JUDGED_EQUAL && j->ratio_known)) {
+        put_speed(j->ratio, j->low, j->high, to);
+        if (verdict == RP_JUDGED_EQUAL)
+            rp_buf_printf(to, ", more than %.4g is asked for", 1 + j->o->least_improvement);
+        return;
+    }
+    put_place(j, k, to);
+    if (verdict == RP_JUDGED_SLOWER && d->ratio_known)
+        put_speed(d->ratio, d->low, d->high, to);
+    else
+        rp_buf_puts(to, d->reason);
+}
+
+void judging_decide(struct judging *j)
+{
+    enum rp_judgement_verdict verdict;
+    const struct judged_kernel *k;
+    rp_autobuf text = {0};
+
+    weigh(j);
+    k = deciding_kernel(j, &verdict);
+    put_reason(j, k, verdict, &text);
+    judging_end(j, verdict, "%s", rp_buf_text(&text));
+}
+
+bool judging_is_right(const struct judging *j)
+{
+    return j->ended && (j->verdict == RP_JUDGED_FASTER || j->verdict == RP_JUDGED_EQUAL);
+}
+
+void judging_decide_by_program(struct judging *j)
+{
+    const char *reason = json_string_value(json_object_get(j->program_json, "reason"));
+
+    if (j->in_program == RP_OUTCOME_PROGRAM_WRONG)
+        judging_end(j, RP_JUDGED_WRONG, "in the program: %s", reason ? reason : "");
+    else if (j->verdict != RP_JUDGED_FASTER)
+        return;
+    else if (j->in_program == RP_OUTCOME_PROGRAM_SLOWER)
+        judging_end(j, RP_JUDGED_EQUAL, "%s", reason ? reason : "");
+    else if (j->in_program == RP_OUTCOME_UNDECIDED)
+        judging_end(j, RP_JUDGED_UNDECIDED, "%s", reason ? reason : "");
+}
+
+/** Returns the first line of what people read; the caller frees it. */
+static char *sentence(const struct judging *j)
+{
+    switch (j->verdict) {
+    case RP_JUDGED_FASTER:
+        return rp_format("right and %s", j->reason);
+    case RP_JUDGED_SAME:
+        return rp_format("same code: %s, so it is right, and not faster", j->reason);
+    case RP_JUDGED_IMPOSSIBLE:
+        return rp_format("not believable: %s", j->reason);
+    default:
+        return rp_format("%s: %s", rp_judgement_word(j->verdict), j->reason);
+    }
+}
+
+/* --- judge.json ----------------------------------------------------------------------------- */
+
+static json_t *version_json(const struct rp_version *v)
+{
+    return json_pack("{s:o, s:o, s:s, s:s, s:o}", "path", judging_text(v->path), "file",
+                     judging_text(v->file), "kind", v->is_source ? "source" : "code object",
+                     "sha256", v->file_sha256, "code_object_sha256",
+                     v->hsaco ? json_string(v->hsaco_sha256) : json_null());
+}
+
+static json_t *ratio_json(bool known, double ratio, double low, double high)
+{
+    return known ? json_pack("{s:f, s:f, s:f}", "estimate", ratio, "low", low, "high", high)
+                 : json_null();
+}
+
+/** The checksums of a capture have the hashes of all its files. */
+static json_t *capture_json(const struct rp_captured *c)
+{
+    rp_autofree char *sums = rp_path_join(c->folder, "checksums.json");
+    char hash[RP_SHA256_TEXT];
+    const bool has = rp_sha256_file(sums, hash, NULL) == 0;
+
+    return json_pack("{s:o, s:s, s:o}", "folder", judging_text(c->folder), "geometry", c->name,
+                     "checksums_sha256", has ? json_string(hash) : json_null());
+}
+
+static json_t *kernel_json(const struct judged_kernel *k)
+{
+    const struct rp_decision *d = &k->decision;
+    json_t *captures = json_array();
+
+    for (size_t i = 0; i < k->captures.count; i++)
+        json_array_append_new(captures, capture_json(&k->captures.list[i]));
+    return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:O*}", "name", judging_text(k->name),
+                     "symbol", judging_text(k->symbol), "arguments", judging_text(k->arguments),
+                     "outcome", rp_outcome_word(d->outcome), "reason", judging_text(d->reason),
+                     "ratio", ratio_json(d->ratio_known, d->ratio, d->low, d->high), "captures",
+                     captures, "comparisons", k->comparisons);
+}
+
+static json_t *kernels_json(const struct judging *j)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < j->kernel_count; i++)
+        json_array_append_new(list, kernel_json(&j->kernels[i]));
+    return list;
+}
+
+static json_t *changed_json(const struct judging *j)
+{
+    json_t *list = json_array();
+
+    for (char **at = j->changed; at && *at; at++)
+        json_array_append_new(list, judging_text(*at));
+    return list;
+}
+
+static json_t *gpu_json(const struct judging *j)
+{
+    const struct rp_device_identity *on = j->o->on;
+    rp_autofree char *gpu = rp_device_identity_gpu(on);
+    rp_autofree char *timing = rp_device_identity_timing(on);
+
+    return json_pack("{s:o, s:o, s:o}", "gpu", judging_text(gpu), "rocm", judging_text(on->rocm),
+                     "timing", judging_text(timing));
+}
+
+static json_t *settings_json(const struct judging *j)
+{
+    const struct rp_judgement_options *o = j->o;
+    json_t *program = json_array();
+
+    for (char *const *at = o->program; at && *at; at++)
+        json_array_append_new(program, judging_text(*at));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:I}", "program", program, "captures",
+                     judging_text(o->captures), "kernel", judging_text(o->kernel), "sizes",
+                     judging_text(o->sizes), "check", judging_text(o->check), "build",
+                     judging_text(j->command ? rp_compile_command_origin(j->command) : NULL),
+                     "min_improvement", o->least_improvement, "geometries",
+                     (json_int_t)o->most_geometries);
+}
+
+static json_t *judgement_json(const struct judging *j)
+{
+    rp_autofree char *line = sentence(j);
+    const bool compared = j->verdict != RP_JUDGED_NOT_BUILT && j->verdict != RP_JUDGED_SAME;
+
+    return json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version",
+        "1.0", "device", j->o->on->software ? "software" : "hardware", "verdict", rp_judgement_word(j->verdict), "sentence", judging_text(line), "ratio",
+        ratio_json(j->ratio_known, j->ratio, j->low, j->high), "error",
+        compared && j->ratio_known ? json_real(j->error) : json_null(), "on", gpu_json(j),
+        "old", version_json(&j->before), "new", version_json(&j->after), "changed_kernels",
+        changed_json(j), "kernels", kernels_json(j), "program",
+        j->program_json ? json_incref(j->program_json) : json_null(), "settings", settings_json(j));
+}
+
+/* --- the record ----------------------------------------------------------------------------- */
+
+/** Has the hashes of all that was judged and of what came of it. The comparisons themselves are in
+ * judge.json, whose hash is here. */
+static json_t *record_json(const json_t *judgement, const char *text)
+{
+    char hash[RP_SHA256_TEXT];
+    json_t *captures = json_array(), *k, *one;
+    size_t i, n;
+
+    rp_sha256(text, strlen(text), hash);
+    json_array_foreach(json_object_get(judgement, "kernels"), i, k)
+    {
+        json_array_foreach(json_object_get(k, "captures"), n, one)
+            json_array_append(captures, one);
+    }
+    return json_pack("{s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:o, s:s}", "verdict",
+                     json_object_get(judgement, "verdict"), "sentence",
+                     json_object_get(judgement, "sentence"), "ratio",
+                     json_object_get(judgement, "ratio"), "old", json_object_get(judgement, "old"),
+                     "new", json_object_get(judgement, "new"), "device",
+                     json_object_get(judgement, "device"), "on", json_object_get(judgement, "on"),
+                     "settings",
+                     json_object_get(judgement, "settings"), "captures", captures, "judge_sha256",
+                     hash);
+}
+
+int judging_write(struct judging *j, struct rp_judgement *ret, struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(j->o->folder, "judge.json");
+    rp_autobuf lines = {0};
+    int rc;
+
+    ret->verdict = j->verdict;
+    ret->json = judgement_json(j);
+    if (!ret->json)
+        return rp_fail(err, RP_ENVIRONMENT, "the result cannot be written as JSON");
+    ret->text = json_dumps(ret->json, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(6));
+    rp_buf_printf(&lines, "%s\n", ret->text);
+    rc = rp_write_private_file(path, rp_buf_text(&lines), lines.len, err);
+    if (rc == 0)
+        rc = rp_journal_add(j->folder.journal, "judgement", NULL,
+                            record_json(ret->json, rp_buf_text(&lines)), err);
+    return rc == 0 ? rp_journal_write_head(j->folder.journal, err) : rc;
+}
