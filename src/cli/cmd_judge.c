@@ -84,7 +84,8 @@ static void put_comparison(const struct rp_page *page, const json_t *one)
     else
         rp_page_words(page, RP_INK_PLAIN, 2, 4,
                       "%s%s; the same with the captured inputs and with %zu kind%s of others",
-                      text_of(one, "geometry"), rp_buf_text(&times), inputs, inputs == 1 ? "" : "s");
+                      text_of(one, "geometry"), rp_buf_text(&times), inputs,
+                      inputs == 1 ? "" : "s");
 }
 
 static void put_kernel(const struct rp_page *page, const json_t *kernel)
@@ -153,8 +154,8 @@ static int choose_device(struct command *c, struct rp_err *err)
     if (!captures.list[0].software)
         return 0;
     c->o.run.device = RP_DEVICE_SOFTWARE;
-    if (rp_arch_spec(captures.list[0].gpu, captures.list[0].product, c->target,
-                     sizeof c->target) == 0)
+    if (rp_arch_spec(captures.list[0].gpu, captures.list[0].product, c->target, sizeof c->target) ==
+        0)
         c->o.run.usual_target = c->target;
     return 0;
 }

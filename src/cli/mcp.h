@@ -19,8 +19,8 @@ struct rp_err;
 
 /* This section has the tools of options.def, and makes a command of a call. */
 
-/** replay has this exit status with a gate that neither holds nor fails; its manual page lists it
- * as 6. */
+/** replay has this exit status with a gate that neither holds nor fails, judge where nothing could
+ * be decided; their manual pages list it as 6. */
 enum { RP_MCP_UNDECIDED = 6 };
 
 struct rp_mcp_tool {
@@ -65,7 +65,7 @@ void rp_mcp_command_free(struct rp_mcp_command *command);
 
 /** Appends the sentences that the command prints first for people, each with a newline: what limits
  * the program (profile with why or deep_analysis, analyze with analysis), which result is faster
- * (compare). Of other answers it appends nothing.
+ * (compare), whether a kernel is right and faster (judge). Of other answers it appends nothing.
  * @param object what the command printed */
 void rp_mcp_put_verdict(const struct rp_mcp_tool *tool, const struct rp_mcp_command *command,
                         const json_t *object, struct rp_buf *to);

@@ -118,6 +118,14 @@ static void put_profiled(const struct rp_mcp_command *command, struct rp_buf *to
     put_program(analysis, to);
 }
 
+static void put_judged(const json_t *judgement, struct rp_buf *to)
+{
+    const char *text = text_of(judgement, "sentence");
+
+    if (text)
+        rp_buf_printf(to, "%s\n", text);
+}
+
 void rp_mcp_put_verdict(const struct rp_mcp_tool *tool, const struct rp_mcp_command *command,
                         const json_t *object, struct rp_buf *to)
 {
@@ -127,4 +135,6 @@ void rp_mcp_put_verdict(const struct rp_mcp_tool *tool, const struct rp_mcp_comm
         put_program(object, to);
     else if (tool->command == RP_COMMAND_profile)
         put_profiled(command, to);
+    else if (tool->command == RP_COMMAND_judge)
+        put_judged(object, to);
 }

@@ -169,7 +169,7 @@ bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log 
 /** This is a captured dispatch, one of each geometry. */
 struct rp_captured {
     char *folder;
-    char *name; /**< "grid 1024x1x1 workgroup 256x1x1 lds 0" */
+    char *name;            /**< "grid 1024x1x1 workgroup 256x1x1 lds 0" */
     char *kernel, *symbol; /**< demangled; mangled, without .kd */
     char *gpu;             /**< "gfx942"; "": not known */
     char *product;         /**< "AMD Instinct MI300X"; "": not known */

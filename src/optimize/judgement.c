@@ -23,10 +23,10 @@
 #include "run/kernel_names.h"
 #include "run/standard_input.h"
 
-static void say(const struct judging *j, const char *fmt, ...)
+static void report(const struct judging *j, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void say(const struct judging *j, const char *fmt, ...)
+static void report(const struct judging *j, const char *fmt, ...)
 {
     rp_autobuf text = {0};
     va_list ap;
@@ -125,8 +125,8 @@ static bool is_wanted(const struct judging *j, const char *name, const char *sym
 
     for (char **at = j->changed; *at && !changed; at++)
         changed = strcmp(*at, symbol) == 0;
-    return changed && (!j->o->kernel || rp_kernel_pattern_finds(&((struct judging *)j)->pattern,
-                                                                 name, symbol));
+    return changed && (!j->o->kernel ||
+                       rp_kernel_pattern_finds(&((struct judging *)j)->pattern, name, symbol));
 }
 
 static struct judged_kernel *find_kernel(struct judging *j, const char *symbol)
@@ -176,8 +176,8 @@ static int capture_kernel(struct judging *j, const struct rp_child_context *meas
     k->arguments = arguments;
     k->floor = rp_facts_time_floor(facts, false);
     k->time_ns = facts->time_ns.known ? facts->time_ns.value : 0;
-    say(j, "capturing dispatches of %s%s%s%s", k->name, arguments ? " with the arguments '" : "",
-        arguments ? arguments : "", arguments ? "'" : "");
+    report(j, "capturing dispatches of %s%s%s%s", k->name, arguments ? " with the arguments '" : "",
+           arguments ? arguments : "", arguments ? "'" : "");
     rc = rp_captures_make(measure, j->o->program[0], k->name, k->symbol, profile, folder,
                           &k->captures, &why);
     if (rc < 0 && why.code != RP_VERDICT) {
@@ -198,7 +198,8 @@ static int capture_run(struct judging *j, const struct rp_child_context *measure
     rp_cleanup(rp_facts_free) struct rp_facts facts = {0};
     int rc;
 
-    say(j, "profiling %s%s%s", j->o->program[0], arguments ? " " : "", arguments ? arguments : "");
+    report(j, "profiling %s%s%s", j->o->program[0], arguments ? " " : "",
+           arguments ? arguments : "");
     rc = rp_program_test_profile(measure, j->o->program[0], RP_RUN_KIND_TRACED, profile, &facts,
                                  err);
     for (size_t i = 0; rc == 0 && i < facts.count; i++) {
@@ -215,7 +216,7 @@ static int run_original(struct judging *j, struct rp_err *err)
 {
     int rc;
 
-    say(j, "running %s as it is", j->o->program[0]);
+    report(j, "running %s as it is", j->o->program[0]);
     rc = rp_program_test_run(&j->measure, j->o->program[0], RP_RUN_KIND_ORIGINAL, j->o->check,
                              &j->expected, err);
     if (rc < 0)
@@ -291,9 +292,8 @@ static void check_kernels(struct judging *j)
 
 static int capture(struct judging *j, struct rp_err *err)
 {
-    int rc = j->o->kernel
-                 ? rp_kernel_pattern_compile("--kernel", j->o->kernel, &j->pattern, err)
-                 : 0;
+    int rc =
+        j->o->kernel ? rp_kernel_pattern_compile("--kernel", j->o->kernel, &j->pattern, err) : 0;
 
     if (rc == 0)
         rc = find_changed(j, err);
@@ -323,8 +323,8 @@ static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_
 
     if (!k->captures.count)
         return 0;
-    say(j, "comparing both versions of %s%s%s", k->name, k->arguments ? " with " : "",
-        k->arguments ? k->arguments : "");
+    report(j, "comparing both versions of %s%s%s", k->name, k->arguments ? " with " : "",
+           k->arguments ? k->arguments : "");
     rc = rp_judge(&(struct rp_judged_kernel){.measure = &j->measure,
                                              .before = j->before.hsaco,
                                              .captures = &k->captures,
@@ -334,11 +334,12 @@ static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_
                                              .context = j->o->context},
                   j->after.hsaco, &k->decision, &k->comparisons, err);
     if (rc == 0 && k->decision.outcome == RP_OUTCOME_WRONG && old_is_wrong(k->comparisons))
-        rc = rp_fail(err, RP_BAD_INPUT,
-                     "--old %s does not do what was captured, so nothing can be said of --new: give "
-                     "the version that %s (%.200s)",
-                     j->before.path, j->o->captures ? "was captured" : "the program was built from",
-                     k->decision.reason);
+        rc =
+            rp_fail(err, RP_BAD_INPUT,
+                    "--old %s does not do what was captured, so nothing can be said of --new: give "
+                    "the version that %s (%.200s)",
+                    j->before.path, j->o->captures ? "was captured" : "the program was built from",
+                    k->decision.reason);
     return rc;
 }
 
@@ -402,18 +403,18 @@ static int time_program(struct judging *j, const char *before, const char *after
     const double margin = rp_max_allowed_slowdown(j->o->least_improvement);
     struct rp_program_times times = {0};
     char why[200];
-    int rc = rp_program_times(&j->measure, before, after, j->kernels[0].symbol,
-                              j->o->on->software ? 1 : PAIRS_ON_A_GPU, margin, &times, ret_why, err);
+    int rc =
+        rp_program_times(&j->measure, before, after, j->kernels[0].symbol,
+                         j->o->on->software ? 1 : PAIRS_ON_A_GPU, margin, &times, ret_why, err);
 
     if (rc < 0 || *ret_why)
         return rc;
     j->in_program = rp_program_times_judge(&times, margin, why);
-    j->program_json =
-        json_pack("{s:b, s:s, s:o, s:f, s:f, s:f, s:f, s:O, s:O}", "tried", 1, "outcome",
-                  rp_outcome_word(j->in_program), "reason", judging_text(why), "before_ms",
-                  times.before_ms, "after_ms", times.after_ms, "kernel_before_ns",
-                  times.kernel_before_ns, "kernel_after_ns", times.kernel_after_ns, "runs",
-                  times.runs, "slower_kernels", times.slower);
+    j->program_json = json_pack(
+        "{s:b, s:s, s:o, s:f, s:f, s:f, s:f, s:O, s:O}", "tried", 1, "outcome",
+        rp_outcome_word(j->in_program), "reason", judging_text(why), "before_ms", times.before_ms,
+        "after_ms", times.after_ms, "kernel_before_ns", times.kernel_before_ns, "kernel_after_ns",
+        times.kernel_after_ns, "runs", times.runs, "slower_kernels", times.slower);
     rp_program_times_free(&times);
     return rc;
 }
@@ -428,7 +429,7 @@ static int run_new(struct judging *j, char **ret_untried, char **ret_wrong, stru
     rp_autofree char *unbuilt = NULL;
     int rc;
 
-    say(j, "building the program with both versions");
+    report(j, "building the program with both versions");
     rc = build_old(j, before, ret_untried, err);
     if (rc == 0 && !*ret_untried)
         rc = build_program(j, &j->after, after, &unbuilt, err);
@@ -436,7 +437,7 @@ static int run_new(struct judging *j, char **ret_untried, char **ret_wrong, stru
         *ret_wrong = rp_format("the program does not build with it: %s", unbuilt);
     if (rc < 0 || *ret_untried || *ret_wrong)
         return rc;
-    say(j, "running the program with both versions");
+    report(j, "running the program with both versions");
     rc = check_output(j, after, 2, ret_wrong, err);
     if (rc == 0 && !*ret_wrong)
         rc = time_program(j, before, after, ret_wrong, err);

@@ -25,12 +25,12 @@ enum rp_judgement_verdict {
 };
 
 struct rp_judgement_options {
-    const char *self;            /**< path of rocm-perf */
-    const char *old_version;     /**< a source, a code object, or a folder with one */
-    const char *new_version;     /**< likewise */
-    char *const *program;        /**< the command line that launches it; NULL: captures are there */
-    const char *program_path;    /**< where its first word was found */
-    const char *captures;        /**< a folder of isolate; NULL: of the program */
+    const char *self;         /**< path of rocm-perf */
+    const char *old_version;  /**< a source, a code object, or a folder with one */
+    const char *new_version;  /**< the same */
+    char *const *program;     /**< the command line that launches it; NULL: captures are there */
+    const char *program_path; /**< where its first word was found */
+    const char *captures;     /**< a folder of isolate; NULL: of the program */
     struct rp_build_choice build;
     const char *kernel; /**< a regular expression; NULL: all that differ */
     const char *sizes;  /**< 'ARGS;ARGS': further arguments of the program; NULL */
@@ -42,7 +42,7 @@ struct rp_judgement_options {
     struct rp_run_options run;           /**< the same, and what else options say of programs */
     const struct rp_device_identity *on; /**< what that, and the environment, come to */
     const char *folder;                  /**< of the result and the record */
-    void (*progress)(void *context, const char *line); /**< may be NULL */
+    void (*progress)(void *context, const char *line);  /**< may be NULL */
     void (*waiting)(void *context, int64_t elapsed_ns); /**< as of struct rp_session_options */
     void *context;
 };
@@ -62,8 +62,9 @@ int rp_judgement_status(enum rp_judgement_verdict verdict);
 /**
  * Judges, writes judge.json, and adds a record to judge.jsonl, in which each line has the hash of
  * the one before.
- * @return 0 with whatever verdict; RP_USAGE, RP_BAD_INPUT (the old version is not what was captured,
- * or does not compile), RP_ENVIRONMENT, RP_PROGRAM (the program fails as it is), RP_INTERRUPTED
+ * @return 0 with whatever verdict; RP_USAGE, RP_BAD_INPUT (the old version is not what was
+ * captured, or does not compile), RP_ENVIRONMENT, RP_PROGRAM (the program fails as it is),
+ * RP_INTERRUPTED
  */
 int rp_judgement_make(const struct rp_judgement_options *options, struct rp_judgement *ret,
                       struct rp_err *err);

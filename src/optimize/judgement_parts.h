@@ -47,7 +47,8 @@ struct judging {
     enum rp_judgement_verdict verdict;
     char reason[700]; /**< what stands behind the verdict's word; "" */
     bool ratio_known;
-    double ratio, low, high, error; /**< of all kernels together, with the program's own arguments */
+    double ratio, low, high,
+        error; /**< of all kernels together, with the program's own arguments */
 };
 
 /** Ends the judgement with that verdict. */

@@ -303,10 +303,11 @@ static json_t *judgement_json(const struct judging *j)
 
     return json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version",
-        "1.0", "device", j->o->on->software ? "software" : "hardware", "verdict", rp_judgement_word(j->verdict), "sentence", judging_text(line), "ratio",
+        "1.0", "device", j->o->on->software ? "software" : "hardware", "verdict",
+        rp_judgement_word(j->verdict), "sentence", judging_text(line), "ratio",
         ratio_json(j->ratio_known, j->ratio, j->low, j->high), "error",
-        compared && j->ratio_known ? json_real(j->error) : json_null(), "on", gpu_json(j),
-        "old", version_json(&j->before), "new", version_json(&j->after), "changed_kernels",
+        compared && j->ratio_known ? json_real(j->error) : json_null(), "on", gpu_json(j), "old",
+        version_json(&j->before), "new", version_json(&j->after), "changed_kernels",
         changed_json(j), "kernels", kernels_json(j), "program",
         j->program_json ? json_incref(j->program_json) : json_null(), "settings", settings_json(j));
 }
@@ -324,18 +325,15 @@ static json_t *record_json(const json_t *judgement, const char *text)
     rp_sha256(text, strlen(text), hash);
     json_array_foreach(json_object_get(judgement, "kernels"), i, k)
     {
-        json_array_foreach(json_object_get(k, "captures"), n, one)
-            json_array_append(captures, one);
+        json_array_foreach(json_object_get(k, "captures"), n, one) json_array_append(captures, one);
     }
-    return json_pack("{s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:o, s:s}", "verdict",
-                     json_object_get(judgement, "verdict"), "sentence",
-                     json_object_get(judgement, "sentence"), "ratio",
-                     json_object_get(judgement, "ratio"), "old", json_object_get(judgement, "old"),
-                     "new", json_object_get(judgement, "new"), "device",
-                     json_object_get(judgement, "device"), "on", json_object_get(judgement, "on"),
-                     "settings",
-                     json_object_get(judgement, "settings"), "captures", captures, "judge_sha256",
-                     hash);
+    return json_pack(
+        "{s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:o, s:s}", "verdict",
+        json_object_get(judgement, "verdict"), "sentence", json_object_get(judgement, "sentence"),
+        "ratio", json_object_get(judgement, "ratio"), "old", json_object_get(judgement, "old"),
+        "new", json_object_get(judgement, "new"), "device", json_object_get(judgement, "device"),
+        "on", json_object_get(judgement, "on"), "settings", json_object_get(judgement, "settings"),
+        "captures", captures, "judge_sha256", hash);
 }
 
 int judging_write(struct judging *j, struct rp_judgement *ret, struct rp_err *err)

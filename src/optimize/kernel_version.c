@@ -44,10 +44,11 @@ static int find_in_folder(const char *option, const char *folder, char **ret, st
         rc = rp_fail(err, RP_BAD_INPUT, "%s: %s has several code objects (%s, %s ...): name one",
                      option, folder, names[0]->d_name, names[1]->d_name);
     else
-        rc = rp_fail(err, RP_BAD_INPUT,
-                     "%s: %s is a folder without a code object (NAME.hsaco): name the source or the "
-                     "code object",
-                     option, folder);
+        rc =
+            rp_fail(err, RP_BAD_INPUT,
+                    "%s: %s is a folder without a code object (NAME.hsaco): name the source or the "
+                    "code object",
+                    option, folder);
     for (int i = 0; i < count; i++)
         free(names[i]);
     free(names);

@@ -401,7 +401,7 @@ static bool is_for(const char *name, uint64_t bytes, const char *gpu)
 }
 
 int rp_bundle_find(const uint8_t *file, size_t bytes, const char *gpu, const uint8_t **ret,
-                       size_t *ret_bytes, struct rp_err *err)
+                   size_t *ret_bytes, struct rp_err *err)
 {
     uint64_t count, at = RP_BUNDLE_MAGIC_BYTES + sizeof count;
 

@@ -417,14 +417,15 @@ static void overlapping_bounds_accept_nothing(void **state)
                                                .whole = cases[i].whole};
         char why[200];
 
-        assert_int_equal(judge(&times, LEAST_IMPROVEMENT, why), cases[i].outcome);
+        assert_int_equal(rp_program_times_judge(&times, LEAST_IMPROVEMENT, why), cases[i].outcome);
         assert_non_null(strstr(why, cases[i].why));
         if (cases[i].outcome == RP_OUTCOME_UNDECIDED)
             assert_non_null(strstr(why, "use --timing detailed"));
         if (cases[i].outcome == RP_OUTCOME_PROGRAM_SLOWER)
             assert_null(strstr(why, "faster"));
     }
-    assert_int_equal(judge(&detailed, LEAST_IMPROVEMENT, text), RP_OUTCOME_ACCEPTED);
+    assert_int_equal(rp_program_times_judge(&detailed, LEAST_IMPROVEMENT, text),
+                     RP_OUTCOME_ACCEPTED);
 }
 
 int main(int argc, char **argv)

@@ -155,20 +155,21 @@ static void test_bundles(void **state)
 
     (void)state;
     memcpy(b.magic, "__CLANG_OFFLOAD_BUNDLE__", 24);
-    assert_int_equal(bundle_find((void *)&b, sizeof b, "gfx942", &code, &bytes, &err), 0);
+    assert_int_equal(rp_bundle_find((void *)&b, sizeof b, "gfx942", &code, &bytes, &err), 0);
     assert_ptr_equal(code, b.code);
     assert_int_equal(bytes, 8);
-    assert_int_equal(bundle_find((void *)&b, sizeof b, "gfx94", &code, &bytes, &err), -RP_VERDICT);
+    assert_int_equal(rp_bundle_find((void *)&b, sizeof b, "gfx94", &code, &bytes, &err),
+                     -RP_VERDICT);
     for (size_t cut = 24; cut < sizeof b; cut++) { /* as exact copies: ASan watches their ends */
         uint8_t *copy = malloc(cut);
         int rc;
 
         memcpy(copy, &b, cut);
-        rc = bundle_find(copy, cut, "gfx942", &code, &bytes, &err);
+        rc = rp_bundle_find(copy, cut, "gfx942", &code, &bytes, &err);
         assert_int_equal(rc, cut < 32 ? 0 : -RP_BAD_INPUT);
         free(copy);
     }
-    assert_int_equal(bundle_find((void *)b.code, 8, "gfx942", &code, &bytes, &err), 0);
+    assert_int_equal(rp_bundle_find((void *)b.code, 8, "gfx942", &code, &bytes, &err), 0);
     assert_ptr_equal(code, b.code);
 }
 

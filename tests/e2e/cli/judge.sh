@@ -1,0 +1,97 @@
+# The verdict on a new version of a kernel: right and faster, and each way in which it is not.
+. "$(dirname "$0")/../lib.sh"
+unset ROCM_PERF_DEVICE_TIMING # times are what it is about
+
+cp "$SOURCE/tests/e2e/programs/judged.hip" old.hip
+rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
+for version in 1 2 3 4 5; do
+    sed "s/^#define VERSION 0/#define VERSION $version/" old.hip >new$version.hip
+done
+cp old.hip new6.hip && sed -i 's/in\[i\]/on[i]/' new6.hip
+cp old.hip new7.hip && sed -i 's/total %ld/sum %ld/' new7.hip
+
+sound() {
+    python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/judge.schema.json" "$1" >/dev/null || fail "$1: schema"
+}
+
+# judged STATUS VERSION [OPTION...]: the first line is in out
+judged() {
+    local status=$1 version=$2
+    shift 2
+    expect "$status" rocm-perf judge --old old.hip --new "new$version.hip" --device software -o result "$@" ./app
+    sound result/judge.json
+}
+
+judged 0 1 --sizes '1000; 77'
+head -1 out | grep -Eq '^right and 1\.[0-9]+ times as fast \(1\.[0-9]+ to 1\.[0-9]+\)$' || { cat out; fail "faster"; }
+says out "program: accepted"
+says out "with the arguments '77': "
+[ "$(json verdict result/judge.json)" = "right and faster" ] || fail "verdict"
+python3 - result/judge.json <<'EOF' || fail "the ratio is not that of the times"
+import json, sys
+j = json.load(open(sys.argv[1]))
+c = j["kernels"][0]["comparisons"][0]["comparison"]
+assert abs(j["ratio"]["estimate"] - c["a"]["median_us"] / c["b"]["median_us"]) < 1e-3, j["ratio"]
+assert [k["arguments"] for k in j["kernels"]] == [None, "1000", "77"], j["kernels"]
+assert j["changed_kernels"] == ["_Z8row_sumsPKiPii"]
+EOF
+judged 1 2
+head -1 out | grep -q '^wrong: ' || { cat out; fail "a race"; }
+judged 1 3
+head -1 out | grep -q '^wrong: .*half of the workgroups' || { cat out; fail "sizes built in"; }
+judged 1 4
+head -1 out | grep -Eq '^right, but slower: it takes [1-9.]+ times as long' || { cat out; fail "slower"; }
+judged 1 5
+says out "same code: "
+judged 1 6
+head -1 out | grep -q "^does not compile: .*'on'" || { cat out; fail "does not compile"; }
+judged 6 1 --kernel other
+says out "undecided: the program launches no kernel that differs and that --kernel finds"
+judged 1 7 # the kernel is the same
+says out "same code: "
+
+# One record for each judgement, each with the hash of the one before; a changed one is found.
+python3 - result <<'EOF' || fail "the chain"
+import hashlib, json, sys
+before = "0" * 64
+lines = open(sys.argv[1] + "/journal.jsonl", "rb").read().splitlines()
+for line in lines:
+    body = line[line.index(b'"record":') + 9:-1]
+    before = hashlib.sha256(before.encode() + body).hexdigest()
+    assert json.loads(line)["sha256"] == before
+data = json.loads(lines[-1])["record"]["data"]
+assert len(lines) == 9, len(lines)
+assert data["judge_sha256"] == hashlib.sha256(open(sys.argv[1] + "/judge.json", "rb").read()).hexdigest()
+assert data["new"]["sha256"] == hashlib.sha256(open("new7.hip", "rb").read()).hexdigest()
+EOF
+sed -i '2s/right and faster/right or faster!/' result/journal.jsonl
+expect 3 rocm-perf judge --old old.hip --new new5.hip --device software -o result ./app
+says err "journal.jsonl"
+
+# Code objects, in a bundle or a folder of Triton's cache, and captures that are there.
+expect 0 rocm-perf isolate --kernel row_sums --representative --device software -o captured ./app
+rocm-perf hipcc -O3 --genco --offload-arch=gfx942 new1.hip -o new1.hsaco >&2
+mkdir cache && cp captured/dispatch-1/kernel.hsaco cache/row_sums.hsaco
+expect 0 rocm-perf judge --old cache --new new1.hsaco --capture-dir captured -o others --json
+sound out
+[ "$(json old.kind out)" = "code object" ] || fail "kind"
+[ "$(json program.tried out)" = false ] || fail "no program was given"
+expect 1 rocm-perf judge --old captured/dispatch-1/kernel.hsaco --new new2.hip --capture-dir captured/dispatch-1 -o others
+says out "wrong: "
+expect 3 rocm-perf judge --old new2.hip --new old.hip --capture-dir captured -o others
+says err "--old new2.hip does not do what was captured"
+expect 3 rocm-perf judge --old app --new old.hip --capture-dir captured -o others
+says err "is no code object of a GPU"
+expect 3 rocm-perf judge --old old.hip --new new1.hip --capture-dir cache -o others
+says err "is no capture, and holds none"
+expect 2 rocm-perf judge --old old.hip --new new1.hip -o others
+says err "where does the kernel run?"
+expect 2 rocm-perf judge --old old.hip --new new1.hip -o others --capture-dir captured ./app
+says err "with --capture-dir no program is run"
+expect 2 rocm-perf judge --old old.hip --new new1.hip -o others --sizes 'a; $(b)' ./app
+says err "--sizes"
+# In the program something else counts: what it prints.
+sed -i 's/total %ld/sum %ld/' new1.hip
+judged_in_program() { expect "$1" rocm-perf judge --old old.hip --new new1.hip --device software -o program ./app; }
+judged_in_program 1
+says out 'wrong: in the program: it prints something else: line 1 is "sum '
