@@ -14,7 +14,7 @@ NIGHT='^(kernels_(.*_O1(_compile)?|all_counted)|cli-(optimize-(ends|rounds|files
 DRAWN='^(aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|code-objects|founding|isolate-memories|library-targets|modes|optimize-killed|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|rocprofv3-ends|running-process|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
-SLOW='^(planted_tenth|aqlprofile-|frameworks_tinygrad|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|memory_effects|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
+SLOW='^(planted_tenth|aqlprofile-|frameworks_tinygrad|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
 # And the shortest way through profile, analyze, report, isolate and replay.
 ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernels_vadd_O3(_compile)?|dag_schema4)$'
 
@@ -61,7 +61,7 @@ NOT_SANITIZED='^(cli-(autotune|call-lines|check|code-objects|counters|debug-log|
 
 # Of the rest a tenth in the full tier, which one the seed says: what takes long with sanitizers and checks
 # numbers rather than memory. --night=sanitizers runs all of it.
-DRAWN_SANITIZED='^(cli-failed-launches|isa_(gemm|lane_kernels|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|memory_effects|propose)|tune_(search|strategies))$'
+DRAWN_SANITIZED='^(cli-failed-launches|isa_(gemm|lane_kernels|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|propose)|tune_(search|strategies))$'
 
 # How long on two idle processors of the kind that docs/contributing.md names, with what was compiled before in the
 # caches, and with empty ones: shown at the start until a tier has run here.

@@ -12,8 +12,6 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "experiment/build_command.h"
-#include "optimize/kernel_shape.h"
-#include "optimize/memory_effects.h"
 
 /* clang prints all declarations of one name; a kernel of a thousand lines has about 5 MB. */
 enum { MOST_BYTES = 128 << 20, MOST_ROOTS = 4096 };
@@ -462,34 +460,7 @@ int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *tex
     return 0;
 }
 
-/* What a node of the tree calls, and what the name says about the callee. */
-
-enum match { EXACT, PREFIX };
-
-/** Items of a shape go on with "()". */
-static bool is_end(char c)
-{
-    return c == '\0' || c == '(';
-}
-
-enum rp_known_function_effect rp_known_function_effect(const char *name)
-{
-    static const struct {
-        const char *name;
-        enum match match;
-        enum rp_known_function_effect effect;
-    } known[] = {
-#define RP_KNOWN_FUNCTION(name, match, effect) {name, match, RP_KNOWN_FUNCTION_##effect},
-#include "optimize/known_functions.def"
-#undef RP_KNOWN_FUNCTION
-    };
-
-    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
-        if (strncmp(name, known[i].name, strlen(known[i].name)) == 0 &&
-            (known[i].match == PREFIX || is_end(name[strlen(known[i].name)])))
-            return known[i].effect;
-    return RP_KNOWN_FUNCTION_UNKNOWN;
-}
+/* What a node of the tree calls, and of which type it is. */
 
 static bool is_text(const char *text, const char *is)
 {
@@ -561,127 +532,6 @@ bool rp_ast_is_vector_call(const struct rp_ast_node *node)
            strstr(node->ref_type, "HIP_vector_type<");
 }
 
-static bool makes_object(const struct rp_ast_node *node)
-{
-    static const char *const kinds[] = {"VarDecl",
-                                        "InitListExpr",
-                                        "CXXParenListInitExpr",
-                                        "CXXConstructExpr",
-                                        "CXXTemporaryObjectExpr",
-                                        "CXXUnresolvedConstructExpr",
-                                        "CXXBindTemporaryExpr",
-                                        "MaterializeTemporaryExpr",
-                                        "CXXScalarValueInitExpr",
-                                        "CompoundLiteralExpr"};
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (rp_ast_is(node, kinds[i]))
-            return true;
-    return false;
-}
-
-/** These names in types are no classes of the program. */
-static bool is_plain_name(const char *name, size_t bytes)
-{
-    static const char *const plain[] = {
-        "const",  "volatile", "restrict", "__restrict", "unsigned",        "signed",
-        "char",   "short",    "int",      "long",       "float",           "double",
-        "bool",   "void",     "auto",     "_Bool",      "__int128",        "_Float16",
-        "__fp16", "__bf16",   "char8_t",  "char16_t",   "char32_t",        "wchar_t",
-        "struct", "class",    "union",    "enum",       "HIP_vector_type", "__attribute__"};
-
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strlen(plain[i]) == bytes && memcmp(plain[i], name, bytes) == 0)
-            return true;
-    return false;
-}
-
-static bool is_name_byte(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (unsigned char)c >= 0x80;
-}
-
-/** Counts the bytes of a name with its namespaces. */
-static size_t name_length(const char *name)
-{
-    size_t length = 0;
-
-    while (is_name_byte(name[length]) ||
-           (name[length] == ':' && name[length + 1] == ':' && is_name_byte(name[length + 2])))
-        length += name[length] == ':' ? 2 : 1;
-    return length;
-}
-
-size_t rp_ast_class_name(const struct rp_ast_node *node, size_t *at, const char **ret)
-{
-    const char *type = node->desugared ? node->desugared : node->type;
-
-    /* Lambdas and unnamed classes are compared as such. */
-    if (!type || !makes_object(node) || type[0] == '<' || strstr(type, " at "))
-        return 0;
-    while (type[*at]) {
-        const char *name = type + *at;
-        size_t length = name_length(name);
-
-        *at += length ? length : 1;
-        if (length == 0 || (name[0] >= '0' && name[0] <= '9') || is_plain_name(name, length))
-            continue;
-        *ret = name;
-        return length;
-    }
-    return 0;
-}
-
-bool rp_ast_is_plain_type(const char *type)
-{
-    if (strpbrk(type, "*&(<") && !is_vector(type))
-        return false;
-    while (*type) {
-        size_t length = name_length(type);
-
-        if (length && !(type[0] >= '0' && type[0] <= '9') && !is_plain_name(type, length))
-            return false;
-        type += length ? length : 1;
-    }
-    return true;
-}
-
-bool rp_ast_calls_pointer(const struct rp_ast_node *call)
-{
-    const struct rp_ast_node *callee = call->count ? &call->children[0] : NULL;
-
-    while (callee && callee->count == 1 && (callee->cast || rp_ast_is(callee, "ParenExpr")) &&
-           !rp_ast_callee(callee))
-        callee = &callee->children[0];
-    return callee && !rp_ast_callee(callee) && !rp_ast_is(callee, "CXXDependentScopeMemberExpr") &&
-           !rp_ast_is(callee, "CXXPseudoDestructorExpr");
-}
-
-/** Says whether the object itself is volatile, and not what it points to. */
-static bool is_volatile(const char *type)
-{
-    const char *star = type ? strrchr(type, '*') : NULL;
-
-    return type && strstr(star ? star : type, "volatile");
-}
-
-bool rp_ast_accesses_volatile(const struct rp_ast_node *node)
-{
-    const struct rp_ast_node *operand = node->count ? &node->children[0] : NULL;
-
-    if (!operand)
-        return false;
-    if (is_text(node->cast, "LValueToRValue"))
-        return is_volatile(operand->type);
-    if (rp_ast_is(node, "CompoundAssignOperator") ||
-        (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, "=")) ||
-        (rp_ast_is(node, "UnaryOperator") &&
-         (is_text(node->opcode, "++") || is_text(node->opcode, "--"))))
-        return is_volatile(operand->type);
-    return false;
-}
-
 const char *rp_ast_type(const struct rp_ast_node *node)
 {
     return node->desugared ? node->desugared : node->type ? node->type : "";
@@ -726,25 +576,4 @@ const struct rp_ast_node *rp_ast_call_target(const struct rp_ast_node *node)
            !rp_ast_callee(target))
         target = &target->children[0];
     return target;
-}
-
-static const char *or_nothing(const char *text)
-{
-    return text ? text : "";
-}
-
-void rp_ast_expression_text(struct rp_buf *out, const struct rp_ast_node *node)
-{
-    bool typed = node->cast || rp_ast_is(node, "VarDecl");
-
-    if (rp_ast_is(node, "ParenExpr") && node->count) {
-        rp_ast_expression_text(out, &node->children[node->count - 1]);
-        return;
-    }
-    rp_buf_printf(out, "(%s %s %s %s %s %s %s", or_nothing(node->kind), or_nothing(node->opcode),
-                  or_nothing(node->name), or_nothing(node->ref_name), or_nothing(node->value),
-                  or_nothing(node->cast), typed ? rp_ast_type(node) : "");
-    for (size_t i = 0; i < node->count; i++)
-        rp_ast_expression_text(out, &node->children[i]);
-    rp_buf_puts(out, ")");
 }

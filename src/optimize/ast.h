@@ -97,6 +97,28 @@ static inline void rp_kernel_found_free(struct rp_kernel_found *found)
     *found = (struct rp_kernel_found){0};
 }
 
+/** Returns the function that a node calls, or whose address it takes. NULL means none. */
+const char *rp_ast_callee(const struct rp_ast_node *node);
+/** Returns what is called, below its casts. It is NULL when the node is no call. */
+const struct rp_ast_node *rp_ast_call_target(const struct rp_ast_node *node);
+/** Says whether it is threadIdx.x or the like. */
+bool rp_ast_is_index(const struct rp_ast_node *node);
+/** Operators and copies of HIP's vectors (float4) are as good as built in. */
+bool rp_ast_is_vector_call(const struct rp_ast_node *node);
+/** Returns the type without the names given to it; it is never NULL. */
+const char *rp_ast_type(const struct rp_ast_node *node);
+/** Says whether an expression's value is a pointer. */
+bool rp_ast_is_pointer(const struct rp_ast_node *node);
+/** Says whether a declaration is that of a reference. */
+bool rp_ast_is_reference(const struct rp_ast_node *node);
+
+static inline const struct rp_ast_node *rp_ast_child(const struct rp_ast_node *node, size_t at)
+{
+    static const struct rp_ast_node none = {0};
+
+    return at < node->count ? &node->children[at] : &none;
+}
+
 static inline bool rp_ast_is(const struct rp_ast_node *node, const char *kind)
 {
     return node->kind && __builtin_strcmp(node->kind, kind) == 0;

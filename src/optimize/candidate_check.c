@@ -16,7 +16,6 @@
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
 #include "optimize/kernel_source.h"
-#include "optimize/memory_effects.h"
 #include "optimize/source_text.h"
 
 RP_DEFINE_CLEANUP(struct rp_ast, rp_ast_free)
@@ -110,8 +109,7 @@ static int check_ast(const struct candidate *candidate, const struct rp_ast *ast
             err, RP_VERDICT,
             "the compiler sees the kernel begin or end elsewhere than the text does: give "
             "one complete definition and nothing else");
-    is.shape = shape = rp_kernel_shape_make(found.functions, found.count, candidate->text.data,
-                                            candidate->text.len);
+    is.shape = shape = rp_kernel_shape_make(found.functions, found.count, candidate->text.len);
     return rp_kernel_shape_compare(&was, &is, err);
 }
 
@@ -165,7 +163,7 @@ struct rp_guard_macro {
     char *name;
     const char *text; /**< in the file: what stands behind the name, up to the end of its lines */
     size_t bytes;
-    const char *word; /**< that it holds, itself or through another macro; NULL: none */
+    const struct guard_word *word; /**< that it holds, itself or through another macro, or NULL */
 };
 
 struct rp_guard_macros {
@@ -173,8 +171,13 @@ struct rp_guard_macros {
     size_t count;
 };
 
-static const char *const guard_macros_words[] = {
-#define RP_GUARD_WORD(word) word,
+enum guard_rule { SAME, NOT_FEWER };
+
+static const struct guard_word {
+    const char *word, *what;
+    enum guard_rule rule;
+} guard_words[] = {
+#define RP_GUARD_WORD(word, what, rule) {word, what, rule},
 #include "optimize/counted_words.def"
 #undef RP_GUARD_WORD
 };
@@ -239,12 +242,12 @@ static bool read_line(const char *line, size_t bytes, struct rp_guard_macro *ret
 }
 
 /** Returns the word that a name is, or that the macro of that name holds, or NULL. */
-static const char *word_of(const struct rp_guard_macros *macros, const char *name, size_t bytes)
+static const struct guard_word *word_of(const struct rp_guard_macros *macros, const char *name,
+                                        size_t bytes)
 {
-    for (size_t i = 0; i < sizeof guard_macros_words / sizeof *guard_macros_words; i++)
-        if (strlen(guard_macros_words[i]) == bytes &&
-            memcmp(guard_macros_words[i], name, bytes) == 0)
-            return guard_macros_words[i];
+    for (size_t i = 0; i < sizeof guard_words / sizeof *guard_words; i++)
+        if (strlen(guard_words[i].word) == bytes && memcmp(guard_words[i].word, name, bytes) == 0)
+            return &guard_words[i];
     for (size_t i = 0; i < macros->count; i++)
         if (macros->list[i].word && strlen(macros->list[i].name) == bytes &&
             memcmp(macros->list[i].name, name, bytes) == 0)
@@ -252,10 +255,11 @@ static const char *word_of(const struct rp_guard_macros *macros, const char *nam
     return NULL;
 }
 
-static const char *word_in(const struct rp_guard_macros *macros, const struct rp_guard_macro *macro)
+static const struct guard_word *word_in(const struct rp_guard_macros *macros,
+                                        const struct rp_guard_macro *macro)
 {
     for (size_t at = 0, length; at < macro->bytes; at += length ? length : 1) {
-        const char *word;
+        const struct guard_word *word;
 
         length = word_bytes(macro->text + at, macro->bytes - at);
         word = length ? word_of(macros, macro->text + at, length) : NULL;
@@ -397,56 +401,44 @@ static size_t count_unroll_pragma_words(const char *text, const struct rp_tokens
     return count;
 }
 
-/** @param holds a word that a macro of that name holds; NULL: it is the word itself */
-static int check_word(const struct pair *pair, const char *word, const char *holds,
+/** @param name that stands in the body: the word, or a macro that holds it */
+static int check_word(const struct pair *pair, const char *name, const struct guard_word *word,
                       struct rp_err *err)
 {
-    size_t was = count_word(pair->was_text, &pair->was, pair->was_body, word) -
-                 count_unroll_pragma_words(pair->was_text, &pair->was, word);
-    size_t is = count_word(pair->is_text, &pair->is, pair->is_body, word) -
-                count_unroll_pragma_words(pair->is_text, &pair->is, word);
+    const bool macro = strcmp(name, word->word) != 0;
+    const size_t was = count_word(pair->was_text, &pair->was, pair->was_body, name) -
+                       count_unroll_pragma_words(pair->was_text, &pair->was, name);
+    const size_t is = count_word(pair->is_text, &pair->is, pair->is_body, name) -
+                      count_unroll_pragma_words(pair->is_text, &pair->is, name);
     uint32_t line = 1;
 
-    if (was == is)
+    if (was == is || (is > was && word->rule == NOT_FEWER))
         return 0;
     for (size_t i = pair->is_body; i < pair->is.count; i++)
-        if (is_word(pair->is_text, &pair->is.list[i], word))
+        if (is_word(pair->is_text, &pair->is.list[i], name))
             line = pair->is.list[i].line;
+    if (is > was)
+        return rp_fail(err, RP_VERDICT,
+                       "line %u: adds %s (%s%s), which no run can judge: do without it", line,
+                       word->what, macro ? "by the macro " : "", name);
     return rp_fail(err, RP_VERDICT,
-                   "line %u: %s%s%s%s stands %zu times in the body and %zu times in the original: "
-                   "neither add nor remove it",
-                   line, holds ? "the macro " : "", word, holds ? ", which holds " : "",
-                   holds ? holds : "", is, was);
+                   "takes away %s (%s%s: %zu in the original's body, %zu here), which no run can "
+                   "judge: leave it",
+                   word->what, macro ? "the macro " : "", name, was, is);
 }
 
 static int check_words(const struct pair *pair, struct rp_err *err)
 {
-    static const char *const words[] = {
-#define RP_GUARD_WORD(word) word,
-#include "optimize/counted_words.def"
-#undef RP_GUARD_WORD
-    };
     rp_cleanup(guard_macros_free) struct rp_guard_macros macros = {0};
     int rc = 0;
 
-    for (size_t i = 0; rc == 0 && i < sizeof words / sizeof *words; i++)
-        rc = check_word(pair, words[i], NULL, err);
+    for (size_t i = 0; rc == 0 && i < sizeof guard_words / sizeof *guard_words; i++)
+        rc = check_word(pair, guard_words[i].word, &guard_words[i], err);
     guard_macros_find(pair->source->text, pair->source->bytes, &macros);
     for (size_t i = 0; rc == 0 && i < macros.count; i++)
         if (macros.list[i].word)
             rc = check_word(pair, macros.list[i].name, macros.list[i].word, err);
     return rc;
-}
-
-/** Counts [[, because attributes have no word. Array indices of lambdas begin with it, too, and are
- * as rare. */
-static size_t count_attributes(const char *text, const struct rp_tokens *tokens, size_t from)
-{
-    size_t count = 0;
-
-    for (size_t i = from; i + 1 < tokens->count; i++)
-        count += is_word(text, &tokens->list[i], "[") && is_word(text, &tokens->list[i + 1], "[");
-    return count;
 }
 
 static bool has_foreign_letters(const char *text, const struct rp_token *token)
@@ -474,9 +466,6 @@ static int check_letters(const struct pair *pair, struct rp_err *err)
                            "line %u: the name %.*s has letters that look like others: use ASCII",
                            token->line, shown(pair->is_text, token), pair->is_text + token->begin);
     }
-    if (count_attributes(pair->was_text, &pair->was, pair->was_body) !=
-        count_attributes(pair->is_text, &pair->is, pair->is_body))
-        return rp_fail(err, RP_VERDICT, "attributes ([[...]]) are added or removed: leave them");
     return 0;
 }
 
@@ -593,11 +582,6 @@ static int check_pragmas(const struct pair *pair, size_t *was, size_t *is, struc
                        "line %u: an unroll pragma is added or changed where no loop begins: put it "
                        "on the line before `for`",
                        pair->is.list[first < pair->is.count ? first : first - 1].line);
-    if (loop->why_not)
-        return rp_fail(err, RP_VERDICT,
-                       "line %u: this loop may not be unrolled, for %s: leave its pragmas as they "
-                       "are",
-                       pair->is.list[first].line, loop->why_not);
     for (size_t at = first, length; at < *is; at += length) {
         int rc = check_count(pair, at, err);
 

@@ -115,6 +115,26 @@ static int differ(struct rp_err *err, const char *what, uint64_t before, uint64_
                    (unsigned long long)after);
 }
 
+/* What the runtime adds is judged where a launch is replayed. */
+
+static size_t own_args(const struct rp_code_kernel *kernel)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < kernel->arg_count; i++)
+        count += !rp_code_arg_is_hidden(&kernel->args[i]);
+    return count;
+}
+
+static const struct rp_code_arg *own_arg(const struct rp_code_kernel *kernel, size_t n)
+{
+    size_t i = 0;
+
+    while (rp_code_arg_is_hidden(&kernel->args[i]) || n--)
+        i++;
+    return &kernel->args[i];
+}
+
 int rp_code_object_fits(const struct rp_code_object *before, const struct rp_code_object *after,
                         struct rp_err *err)
 {
@@ -122,15 +142,15 @@ int rp_code_object_fits(const struct rp_code_object *before, const struct rp_cod
 
     if (!rp_code_text_same(a->target, b->target))
         return rp_fail(err, RP_VERDICT, "it is for another GPU");
-    if (a->kernarg_bytes != b->kernarg_bytes)
-        return differ(err, "bytes of arguments", a->kernarg_bytes, b->kernarg_bytes);
-    if (a->arg_count != b->arg_count)
-        return differ(err, "arguments", a->arg_count, b->arg_count);
-    for (size_t i = 0; i < a->arg_count; i++)
-        if (a->args[i].offset != b->args[i].offset || a->args[i].bytes != b->args[i].bytes ||
-            !rp_code_text_same(a->args[i].kind, b->args[i].kind) ||
-            !rp_code_text_same(a->args[i].space, b->args[i].space))
+    if (own_args(a) != own_args(b))
+        return differ(err, "arguments", own_args(a), own_args(b));
+    for (size_t i = 0; i < own_args(a); i++) {
+        const struct rp_code_arg *was = own_arg(a, i), *is = own_arg(b, i);
+
+        if (was->offset != is->offset || was->bytes != is->bytes ||
+            !rp_code_text_same(was->kind, is->kind) || !rp_code_text_same(was->space, is->space))
             return rp_fail(err, RP_VERDICT, "argument %zu is another one", i + 1);
+    }
     if (a->max_workgroup != b->max_workgroup)
         return differ(err, "most work-items of a workgroup", a->max_workgroup, b->max_workgroup);
     if (memcmp(a->required_workgroup, b->required_workgroup, sizeof a->required_workgroup) != 0)

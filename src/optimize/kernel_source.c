@@ -18,7 +18,6 @@
 #include "experiment/build_command.h"
 #include "experiment/child_run.h"
 #include "optimize/ast.h"
-#include "optimize/ir.h"
 #include "optimize/kernel_shape.h"
 #include "optimize/source_text.h"
 #include "run/hip_compiler.h"
@@ -365,10 +364,10 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     source->line = 1;
     for (size_t i = 0; i < source->begin; i++)
         source->line += source->text[i] == '\n';
-    rc = rp_source_loops_find(found.function, source, command, arch, err);
+    rc = rp_source_loops_find(found.function, source, err);
     if (rc < 0)
         return rc;
-    source->shape = rp_kernel_shape_make(found.functions, found.count, source->text, source->bytes);
+    source->shape = rp_kernel_shape_make(found.functions, found.count, source->bytes);
     return 0;
 }
 
@@ -405,8 +404,6 @@ void rp_kernel_source_free(struct rp_kernel_source *source)
 {
     if (!source)
         return;
-    for (size_t i = 0; i < source->loop_count; i++)
-        free(source->loops[i].why_not);
     free(source->loops);
     rp_kernel_shape_free(source->shape);
     free(source->path);
@@ -572,104 +569,17 @@ int rp_ast_dump(const struct rp_compile_command *command, const char *path, cons
     return rc;
 }
 
-/**
- * Dumps the device code of a file, with locations, before anything is optimised.
- * @return 0; RP_VERDICT when the compiler does not accept the file; others when it could not be
- * asked
- */
-static int ir_dump(const struct rp_compile_command *command, const char *path, const char *arch,
-                   struct rp_ir **ret, struct rp_err *err)
-{
-    rp_cleanup(close_file) FILE *dump = tmpfile();
-    rp_autofree char *said = NULL;
-    const char *map;
-    size_t bytes;
-    int rc = ask(command, RP_COMPILE_IR, path, "-", path, arch, dump, &bytes, &said, err);
-
-    if (rc < 0)
-        return rc;
-    map = map_dump(dump, bytes);
-    if (!map)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's text");
-    rc = rp_ir_read(map, bytes, ret, err);
-    unmap_dump(map, bytes);
-    return rc;
-}
-
 struct walk {
     const struct rp_ast_node *function;
     struct rp_kernel_source *source;
     struct rp_tokens tokens; /**< of the kernel; places from its beginning */
     size_t capacity;
-    const struct rp_compile_command *command; /**< NULL: the compiler is not asked */
-    const char *arch;
-    struct rp_ir *ir; /**< NULL: it was not asked, or says nothing */
-    bool asked;
 };
 
 static bool is_loop(const struct rp_ast_node *node)
 {
     return rp_ast_is(node, "ForStmt") || rp_ast_is(node, "WhileStmt") ||
            rp_ast_is(node, "DoStmt") || rp_ast_is(node, "CXXForRangeStmt");
-}
-
-/** Judges statements by their kind. NULL means no obstacle. */
-static const char *kind_obstacle(const struct rp_ast_node *node)
-{
-    static const struct {
-        const char *kind, *why;
-    } kinds[] = {{"ReturnStmt", "a return is in it"},
-                 {"GotoStmt", "a goto is in it"},
-                 {"IndirectGotoStmt", "a goto is in it"},
-                 {"LabelStmt", "a label is in it"},
-                 {"GCCAsmStmt", "inline assembly is in it"},
-                 {"MSAsmStmt", "inline assembly is in it"},
-                 {"AtomicExpr", "an atomic operation is in it"},
-                 {"CXXThrowExpr", "a throw is in it"}};
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (rp_ast_is(node, kinds[i].kind))
-            return kinds[i].why;
-    return NULL;
-}
-
-/**
- * Finds a reason against unrolling below a node; NULL means that there is none.
- * @param unknown set to the name of a called function that is not known by its name
- */
-static char *obstacle(const struct rp_ast_node *node, bool in_switch, const char **unknown)
-{
-    const char *callee = rp_ast_callee(node), *why = kind_obstacle(node);
-    enum rp_known_function_effect effect = rp_known_function_effect(callee);
-
-    if (why)
-        return rp_strdup(why);
-    if (rp_ast_is(node, "BreakStmt") && !in_switch)
-        return rp_strdup("a break is in it");
-    if (rp_ast_accesses_volatile(node))
-        return rp_strdup("it accesses something volatile");
-    if (is_loop(node))
-        return rp_strdup("another loop is in it");
-    if (rp_ast_is_index(node))
-        return NULL;
-    if (effect == RP_KNOWN_FUNCTION_SYNC || effect == RP_KNOWN_FUNCTION_LANES)
-        return rp_format("%s() is in it, which orders memory or meets other lanes", callee);
-    if (rp_ast_is(node, "CallExpr") && rp_ast_calls_pointer(node))
-        return rp_strdup("a call through a pointer is in it");
-    if (callee && effect == RP_KNOWN_FUNCTION_UNKNOWN && !rp_ast_is_vector_call(node))
-        *unknown = callee;
-    if (rp_ast_is(node, "LambdaExpr")) { /* The body of a lambda runs where it is called. */
-        *unknown = "a lambda's operator";
-        return NULL;
-    }
-    for (size_t i = 0; i < node->count; i++) {
-        char *found =
-            obstacle(&node->children[i], in_switch || rp_ast_is(node, "SwitchStmt"), unknown);
-
-        if (found)
-            return found;
-    }
-    return NULL;
 }
 
 static bool has_loop(const struct rp_ast_node *node)
@@ -680,95 +590,16 @@ static bool has_loop(const struct rp_ast_node *node)
     return false;
 }
 
-/* --- what is called ------------------------------------------------------------------------ */
-
-static uint32_t line_of(const struct rp_kernel_source *source, size_t at, uint32_t *ret_column)
+/** Says why unrolling it is not proposed. NULL means that it is. Whatever stands in a loop, the
+ * compiler keeps what it does when it unrolls it. */
+static const char *why_not(const struct rp_ast_node *node, const struct rp_source_loop *loop,
+                           const struct rp_loop_count *count)
 {
-    uint32_t line = 1;
-    size_t begin = 0;
-
-    for (size_t i = 0; i < at; i++)
-        if (source->text[i] == '\n') {
-            line++;
-            begin = i + 1;
-        }
-    *ret_column = (uint32_t)(at - begin) + 1;
-    return line;
-}
-
-/** Says whether the compiler counts lines of the kernel differently: #line, and line breaks of old
- * Macs. */
-static bool renames_lines(const struct walk *walk)
-{
-    const struct rp_kernel_source *source = walk->source;
-
-    for (size_t i = 0; i < walk->tokens.count; i++) {
-        const struct rp_token *token = &walk->tokens.list[i];
-        const char *at = source->text + source->begin + token->begin + 1;
-
-        at += strspn(at, " \t");
-        if (token->kind == RP_TOKEN_DIRECTIVE &&
-            ((*at >= '0' && *at <= '9') || strncmp(at, "line", strlen("line")) == 0))
-            return true;
-    }
-    for (size_t i = source->begin; i < source->end; i++)
-        if (source->text[i] == '\r' && source->text[i + 1] != '\n')
-            return true;
-    return false;
-}
-
-/** The compiler is asked once, when the first loop needs it. */
-static const struct rp_ir *ir_of(struct walk *walk)
-{
-    struct rp_err ignored = RP_ERR_INIT;
-
-    if (!walk->asked && walk->command &&
-        ir_dump(walk->command, walk->source->path, walk->arch, &walk->ir, &ignored) < 0)
-        walk->ir = NULL;
-    walk->asked = true;
-    return walk->ir;
-}
-
-/** Finds an obstacle in the functions that a loop calls (constructors, destructors and conversions,
- * too), and in everything that they call.
- * @param unknown the obstacle when the compiler cannot be asked; NULL: there is none then */
-static char *callee_obstacle(struct walk *walk, const struct rp_source_loop *loop,
-                             const char *unknown)
-{
-    const struct rp_kernel_source *source = walk->source;
-    const struct rp_ir *ir = ir_of(walk);
-    struct rp_ir_range part;
-    uint32_t column, body = line_of(source, source->body_begin, &column);
-    struct rp_err ignored = RP_ERR_INIT;
-    char *why;
-
-    part.first_line = line_of(source, loop->begin, &part.first_column);
-    part.last_line = line_of(source, loop->end, &part.last_column);
-    if (ir && rp_ir_obstacle(ir, source->symbol, renames_lines(walk) ? 0 : body, &part, &why,
-                             &ignored) == 0)
-        return why;
-    return unknown ? rp_format("%s() is in it, and what that does is not known", unknown) : NULL;
-}
-
-/** Says why it may not be unrolled. NULL means that it may. */
-static char *why_not(struct walk *walk, const struct rp_ast_node *node,
-                     const struct rp_source_loop *loop, const struct rp_loop_count *count)
-{
-    const char *unknown = NULL;
-
     if (node->begin.macro)
-        return rp_strdup("it comes out of a macro");
+        return "it comes out of a macro";
     if (!loop->innermost)
-        return rp_strdup("another loop is in it");
-    if (!loop->counted)
-        return rp_strdup(count->why_not);
-    for (size_t i = 0; i < node->count; i++) {
-        char *found = obstacle(&node->children[i], false, &unknown);
-
-        if (found)
-            return found;
-    }
-    return callee_obstacle(walk, loop, unknown);
+        return "another loop is in it";
+    return loop->counted ? NULL : count->why_not;
 }
 
 /* --- pragmas ------------------------------------------------------------------------------- */
@@ -906,9 +737,9 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node,
     else if (node->end.macro)
         loop->end = end_of_macro(walk, loop->end);
     pragma = pragma_obstacle(walk, parent, loop);
-    loop->why_not = why_not(walk, node, loop, &count);
-    if (!loop->why_not && pragma)
-        loop->why_not = rp_strdup(pragma);
+    loop->why_not = why_not(node, loop, &count);
+    if (!loop->why_not)
+        loop->why_not = pragma;
     source->loop_count++;
 }
 
@@ -929,10 +760,9 @@ static void visit(struct walk *walk, const struct rp_ast_node *node,
 }
 
 int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
-                         const struct rp_compile_command *command, const char *arch,
                          struct rp_err *err)
 {
-    struct walk walk = {.function = function, .source = source, .command = command, .arch = arch};
+    struct walk walk = {.function = function, .source = source};
     int rc = rp_tokens_read(source->text + source->begin, source->end - source->begin, &walk.tokens,
                             err);
 
@@ -940,7 +770,6 @@ int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_so
         return rp_fail(err, RP_BAD_INPUT, "%s cannot be taken apart: its text has no closed tokens",
                        source->name);
     visit(&walk, function, function, 0);
-    rp_ir_free(walk.ir);
     rp_tokens_free(&walk.tokens);
     return 0;
 }

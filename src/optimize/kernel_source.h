@@ -42,7 +42,7 @@ struct rp_source_loop {
     bool innermost, counted;
     bool trip_count_known;
     uint64_t trip_count;
-    char *why_not; /**< why it may not be unrolled, half a sentence; NULL: it may */
+    const char *why_not; /**< why unrolling it is not proposed, half a sentence; NULL: it is */
 };
 
 /**
@@ -66,16 +66,10 @@ void rp_kernel_source_free(struct rp_kernel_source *source);
 int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size_t *ret_bytes,
                         struct rp_err *err);
 
-/* The loops of a function: which count, how often they go round, which may be unrolled. */
+/* The loops of a function: which count, and how often they go round. */
 
-/**
- * Fills in loops and loop_count; the caller has filled in the rest except shape.
- * @param command asks the compiler what called functions do; NULL: only functions that are known by
- * name are known
- * @param arch "gfx942"
- */
+/** Fills in loops and loop_count; the caller has filled in the rest except shape. */
 int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
-                         const struct rp_compile_command *command, const char *arch,
                          struct rp_err *err);
 
 /* Whether the file that is compiled (--unit) includes the header whose kernels are changed. */

@@ -512,27 +512,23 @@ static const char general_rules[] =
 
 static const char unroll_rules[] =
     "- Change nothing but the unroll pragmas of loops: add, change or remove lines `#pragma "
-    "unroll N` (N from 2 to 8) or `#pragma nounroll` directly before a loop that the list below "
-    "allows. Every other token must stay as it is.\n";
+    "unroll N` (N from 2 to 8) or `#pragma nounroll` directly before a loop of the list below. "
+    "Every other token must stay as it is.\n";
 
 /* docs/how-it-decides.md has all of them. */
 static const char body_rules[] =
-    "- Change only what stands between the braces of the kernel. No inline assembly, no static "
-    "variables, nothing outside the kernel, no lines of the preprocessor but unroll pragmas, and "
-    "as many `return`, `volatile` and `__shared__` as there are now. An array in LDS may become "
-    "larger, such as by padded rows.\n"
-    "- Barriers, fences, atomics and operations between lanes stay the same ones, in the same "
-    "order, in the same loops and branches; what decides how often a barrier is met (conditions, "
-    "heads of loops, `break`, `continue`) stays as it is. Memory that the kernel changes is read "
-    "and written "
-    "between the same ones as now; what it only reads may be read anywhere. Sums and products "
-    "keep their width.\n"
+    "- Change only what stands between the braces of the kernel. Padding and further arrays in "
+    "LDS, "
+    "wide loads, lane operations, another order of loops, early returns and calls of HIP's "
+    "functions are all right: what the kernel does is judged by runs.\n"
+    "- No inline assembly, `static`, `__restrict__` or lines of the preprocessor but unroll "
+    "pragmas that are not there now, and no `volatile` less.\n"
+    "- Sums and products keep their width.\n"
     "- What the kernel computes must go on depending on all that it uses now: each parameter, each "
     "member of one, each test of a pointer for null, each of `threadIdx.x`, `blockIdx.x`, "
     "`blockDim.x` and the like, each variable of outside that is no constant. Do not build in "
     "sizes or flags of this launch.\n"
-    "- Call no function and use no variable of outside the kernel that it does not use "
-    "already.\n";
+    "- Work-items must not race: keep what the barriers, fences and atomics order.\n";
 
 static char *make_system(enum rp_edit_scope scope)
 {
@@ -616,10 +612,6 @@ static void add_loops(struct rp_prompt_parts *parts, const struct rp_kernel_sour
             rp_buf_printf(out, ", %llu iterations", (unsigned long long)loop->trip_count);
         if (scope == RP_EDIT_UNROLL && !loop->why_not)
             rp_buf_puts(out, ", may be unrolled");
-        if (scope == RP_EDIT_UNROLL && loop->why_not) {
-            rp_buf_puts(out, ", must not be unrolled: ");
-            add_line(out, loop->why_not, MAX_REASON_BYTES);
-        }
         rp_buf_puts(out, "\n");
     }
 }

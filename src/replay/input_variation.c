@@ -275,15 +275,14 @@ static const char *grid_fewer(const uint32_t grid[3], const uint16_t workgroup[3
 /* The count is of whole workgroups, and the remainder is the size of a partial one behind them
  * (LLVM's AMDGPU user guide, code object V5).
  */
-static void grid_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                           struct rp_grid_args *ret)
+void rp_variation_find_grid_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
+                                 struct rp_grid_args *ret)
 {
     static const char *const counts[] = {"hidden_block_count_x", "hidden_block_count_y",
                                          "hidden_block_count_z"};
     static const char *const remainders[] = {"hidden_remainder_x", "hidden_remainder_y",
                                              "hidden_remainder_z"};
 
-    *ret = (struct rp_grid_args){0};
     for (size_t i = 0; i < kernel->arg_count; i++) {
         const struct rp_code_arg *arg = &kernel->args[i];
 
@@ -318,7 +317,7 @@ void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_
                             struct rp_replay *r)
 {
     scalars_find(kernel, kernarg_bytes, &r->scalars);
-    grid_find_args(kernel, kernarg_bytes, &r->grid_args);
+    rp_variation_find_grid_args(kernel, kernarg_bytes, &r->grid_args);
 }
 
 /* --- why a kind tells nothing -------------------------------------------------------------- */

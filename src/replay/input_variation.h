@@ -78,6 +78,10 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
                       struct rp_replay_outcome *const ret[RP_REPLAY_CANDIDATES], size_t *ret_who,
                       struct rp_err *err);
 
+/** Finds where a kernel gets its number of workgroups from, besides where others do. */
+void rp_variation_find_grid_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
+                                 struct rp_grid_args *ret);
+
 /** Finds the arguments of a kernel that can be changed, for r->scalars and r->grid_args. */
 void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
                             struct rp_replay *r);

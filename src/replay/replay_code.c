@@ -27,9 +27,15 @@
 struct rp_abi_dispatch {
     const char *gpu; /**< "gfx942" */
     uint32_t workgroup[3], grid[3];
+    uint32_t dimensions;
     uint32_t group_bytes; /**< of LDS, what the launch has added to the kernel's own included */
+    uint32_t dynamic_group_bytes; /**< ... what it has added */
     uint32_t kernarg_bytes;
 };
+
+/* The packet's set-up has the grid's dimensions in its lowest two bits (HSA, kernel dispatch
+ * packet). */
+enum { DIMENSIONS = 3 };
 
 /* A wave's scratch is at most a field of 13 bits in units of 256 dwords: LLVM,
  * GCNSubtarget::getMaxWaveScratchSize. */
@@ -122,23 +128,92 @@ static int compare_arg(const struct rp_code_arg *a, const struct rp_code_arg *b,
     return 0;
 }
 
-/* The runtime has written those that the captured kernel names; a compiler leaves out what is not
- * used. */
-static int check_hidden(const struct rp_code_kernel *original, const struct rp_code_arg *wanted,
-                        struct rp_err *err)
+/** Finds the number of a launch that the runtime would write for an argument.
+ * @return false: it is no number of the launch alone */
+static bool number_of_launch(const struct rp_code_arg *arg, const struct rp_abi_dispatch *d,
+                             uint32_t *ret)
 {
+    static const char *const by_axis[] = {"hidden_block_count_", "hidden_group_size_",
+                                          "hidden_remainder_", "hidden_global_offset_"};
+    enum { COUNT, SIZE, REMAINDER };
+
+    for (unsigned what = 0; what < sizeof by_axis / sizeof *by_axis; what++)
+        for (unsigned axis = 0; axis < 3; axis++) {
+            const uint32_t size = d->workgroup[axis] ? d->workgroup[axis] : 1;
+            const char name[] = {'x', 'y', 'z'};
+            const size_t bytes = strlen(by_axis[what]);
+
+            if (arg->kind.bytes != bytes + 1 || memcmp(arg->kind.at, by_axis[what], bytes) != 0 ||
+                arg->kind.at[bytes] != name[axis])
+                continue;
+            *ret = what == COUNT       ? d->grid[axis] / size
+                   : what == SIZE      ? size
+                   : what == REMAINDER ? d->grid[axis] % size
+                                       : 0;
+            return true;
+        }
+    *ret = rp_code_text_is(arg->kind, "hidden_grid_dims") ? d->dimensions : d->dynamic_group_bytes;
+    return rp_code_text_is(arg->kind, "hidden_grid_dims") ||
+           rp_code_text_is(arg->kind, "hidden_dynamic_lds_size");
+}
+
+/** Says what a kernel uses that the runtime gives it, as its source has it. */
+static const char *source_of_hidden(const struct rp_code_arg *arg)
+{
+    static const struct {
+        const char *kind, *source;
+    } sources[] = {{"hidden_heap_v1", "malloc() on the device"},
+                   {"hidden_hostcall_buffer", "the host (printf, assert or malloc)"},
+                   {"hidden_printf_buffer", "printf"},
+                   {"hidden_multigrid_sync_arg", "a barrier of several grids"},
+                   {"hidden_default_queue", "launches of its own"},
+                   {"hidden_completion_action", "launches of its own"},
+                   {"hidden_queue_ptr", "its queue"}};
+
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        if (rp_code_text_is(arg->kind, sources[i].kind))
+            return sources[i].source;
+    return NULL;
+}
+
+static bool overlaps(const struct rp_code_arg *a, const struct rp_code_arg *b)
+{
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+/* The runtime has written those that the captured kernel names, because a compiler leaves out what
+ * is not used. Sizes and counts of the launch are known all the same. */
+static int check_hidden(const struct rp_code_kernel *original, const struct rp_code_arg *wanted,
+                        const struct rp_abi_dispatch *dispatch, struct rp_err *err)
+{
+    const char *source = source_of_hidden(wanted);
+    bool free_place = true;
+    uint32_t value;
+
     for (size_t i = 0; i < original->arg_count; i++) {
         const struct rp_code_arg *arg = &original->args[i];
 
         if (arg->offset == wanted->offset && arg->bytes == wanted->bytes &&
             rp_code_text_same(arg->kind, wanted->kind))
             return 0;
+        free_place = free_place && !overlaps(arg, wanted);
     }
-    return rp_fail(err, RP_VERDICT,
-                   "it takes %.*s at offset %" PRIu64
-                   " of the runtime, which the captured one did not: its value is not known",
-                   (int)wanted->kind.bytes, wanted->kind.at, wanted->offset);
+    if (rp_code_text_is(wanted->kind, "hidden_none") ||
+        (free_place && wanted->bytes <= sizeof(uint64_t) &&
+         number_of_launch(wanted, dispatch, &value)))
+        return 0;
+    return source ? rp_fail(err, RP_VERDICT,
+                            "it uses %s, which the captured kernel does not: what the runtime "
+                            "would give it for that is not in the capture",
+                            source)
+                  : rp_fail(err, RP_VERDICT,
+                            "it takes %.*s of the runtime, which the captured kernel does not: its "
+                            "value is not known",
+                            (int)wanted->kind.bytes, wanted->kind.at);
 }
+
+/* Those of the runtime take 256 bytes behind the others in code objects of version 5. */
+enum { MOST_HIDDEN = 512 };
 
 static int check_args(const struct rp_code_kernel *original, const struct rp_code_kernel *candidate,
                       const struct rp_abi_dispatch *dispatch, struct rp_err *err)
@@ -153,8 +228,8 @@ static int check_args(const struct rp_code_kernel *original, const struct rp_cod
         rc = compare_arg(visible_arg(original, i), visible_arg(candidate, i), i + 1, err);
     for (size_t i = 0; i < candidate->arg_count && rc == 0; i++)
         if (rp_code_arg_is_hidden(&candidate->args[i]))
-            rc = check_hidden(original, &candidate->args[i], err);
-    if (rc == 0 && candidate->kernarg_bytes > dispatch->kernarg_bytes)
+            rc = check_hidden(original, &candidate->args[i], dispatch, err);
+    if (rc == 0 && candidate->kernarg_bytes > dispatch->kernarg_bytes + MOST_HIDDEN)
         return rp_fail(err, RP_VERDICT,
                        "it takes %" PRIu64 " bytes of arguments, %u are in the capture",
                        candidate->kernarg_bytes, dispatch->kernarg_bytes);
@@ -832,10 +907,38 @@ static int load_original(struct rp_replay *r, const struct file *code,
 
 /* --- another one --------------------------------------------------------------------------- */
 
+/** Writes what the runtime would have written for another kernel, behind what it did write. */
+static void add_numbers_of_launch(const struct rp_code_kernel *original,
+                                  const struct rp_code_kernel *candidate,
+                                  const struct rp_abi_dispatch *dispatch, struct file *kernarg)
+{
+    const size_t before = kernarg->size, bytes = (size_t)candidate->kernarg_bytes;
+
+    if (bytes > before) {
+        kernarg->bytes = rp_realloc_array(kernarg->bytes, bytes, 1);
+        memset(kernarg->bytes + before, 0, bytes - before);
+        kernarg->size = bytes;
+    }
+    for (size_t i = 0; i < candidate->arg_count; i++) {
+        const struct rp_code_arg *arg = &candidate->args[i];
+        bool written = false;
+        uint64_t value = 0;
+        uint32_t number;
+
+        for (size_t j = 0; j < original->arg_count; j++)
+            written = written || overlaps(&original->args[j], arg);
+        if (written || !rp_code_arg_is_hidden(arg) || arg->bytes > sizeof value ||
+            arg->offset > kernarg->size || arg->bytes > kernarg->size - arg->offset ||
+            !number_of_launch(arg, dispatch, &number))
+            continue;
+        value = number;
+        memcpy(kernarg->bytes + arg->offset, &value, arg->bytes);
+    }
+}
+
 static int check_candidate(struct rp_replay *r, const struct rp_abi_dispatch *dispatch,
                            const struct rp_code_kernel *original, const struct file *code,
-                           const struct file *kernarg, struct rp_code_kernel *ret,
-                           struct rp_err *err)
+                           struct file *kernarg, struct rp_code_kernel *ret, struct rp_err *err)
 {
     bool missing = false;
     int rc = rp_code_kernel_read(code->bytes, code->size, r->facts->symbol, ret, &missing, err);
@@ -844,7 +947,10 @@ static int check_candidate(struct rp_replay *r, const struct rp_abi_dispatch *di
         return rp_fail(err, RP_VERDICT, "it has no kernel %s", r->facts->symbol);
     if (rc == 0)
         rc = abi_check(original, ret, dispatch, err);
-    return rc < 0 ? rc : check_hidden_args(r, ret, kernarg, err);
+    if (rc < 0)
+        return rc;
+    add_numbers_of_launch(original, ret, dispatch, kernarg);
+    return check_hidden_args(r, ret, kernarg, err);
 }
 
 static int find_code(const struct file *file, const char *gpu, struct file *ret, struct rp_err *err)
@@ -859,13 +965,14 @@ static int find_code(const struct file *file, const char *gpu, struct file *ret,
 
 static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const char *path,
                           const struct file *captured, const struct rp_code_kernel *original,
-                          const struct file *kernarg, struct rp_err *err)
+                          struct file *kernarg, struct rp_err *err)
 {
     const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
-    const struct rp_abi_dispatch dispatch = {
+    struct rp_abi_dispatch dispatch = {
         .gpu = r->facts->isa,
         .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
         .grid = {d->grid[0], d->grid[1], d->grid[2]},
+        .dimensions = d->setup & DIMENSIONS,
         .group_bytes = d->group_bytes,
         .kernarg_bytes = d->kernarg_bytes};
     rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
@@ -875,6 +982,7 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
 
     if (rc < 0)
         return rc;
+    dispatch.dynamic_group_bytes = abi_dynamic_group_bytes(original, &dispatch);
     rc = find_code(&file, r->facts->isa, &code, err);
     if (rc == 0)
         rc = check_candidate(r, &dispatch, original, &code, kernarg, &about, err);
@@ -889,6 +997,7 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
                                    captured->size, err);
     if (rc < 0)
         return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
+    rp_variation_find_grid_args(&about, kernarg->size, &r->grid_args);
     k->path = path;
     k->name = rp_not_null(rp_format("kernel of %s", path));
     k->group_bytes = (uint32_t)about.group_bytes + abi_dynamic_group_bytes(original, &dispatch);

@@ -10,7 +10,6 @@
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
 #include "optimize/kernel_source.h"
-#include "optimize/memory_effects.h"
 
 #include "optimize/propose.c"
 
@@ -68,9 +67,9 @@ static void use(const struct rp_kernel_found *found, const char *copy)
     source->bytes = BYTES;
     source->begin = found->begin;
     source->end = found->end;
-    if (rp_source_loops_find(found->function, source, NULL, NULL, &err) == 0)
+    if (rp_source_loops_find(found->function, source, &err) == 0)
         check_loops(source);
-    source->shape = rp_kernel_shape_make(found->functions, found->count, copy, BYTES);
+    source->shape = rp_kernel_shape_make(found->functions, found->count, BYTES);
     shape = (struct rp_shape_text){source->shape, copy, found->begin, 1};
     /* Two instances may have one symbol in such a dump: then the first one counts for both. */
     if (rp_kernel_shape_compare(&shape, &shape, &err) < 0 && found->count < 2)

@@ -100,7 +100,7 @@ static struct rp_kernel_shape *shape_of(struct rp_ast_node *statements, size_t c
         .kind = "FunctionDecl", .mangled = "_Z1kv", .children = &body, .count = 1};
     const struct rp_ast_node *functions[] = {&function};
 
-    return rp_kernel_shape_make(functions, 1, "", 0);
+    return rp_kernel_shape_make(functions, 1, 0);
 }
 
 static void an_assignment_may_lack_its_operator(void **state)
@@ -122,27 +122,10 @@ static void an_assignment_may_lack_its_operator(void **state)
     rp_kernel_shape_free(shape_of(&statement, 1));
 }
 
-static void orders_of_constants_come_to_an_end(void **state)
-{
-    static struct chain chain;
-    struct rp_ast_node statements[CHAIN + 1], pointer = {.kind = "DeclRefExpr", .type = "int *"},
-                                              arguments[2] = {pointer, reference(CHAIN)};
-
-    (void)state;
-    make_chain(&chain);
-    for (size_t i = 0; i < CHAIN; i++)
-        statements[i] = (struct rp_ast_node){
-            .kind = "DeclStmt", .children = &chain.declarations[i], .count = 1};
-    statements[CHAIN] = (struct rp_ast_node){
-        .kind = "AtomicExpr", .name = "__hip_atomic_load", .children = arguments, .count = 2};
-    rp_kernel_shape_free(shape_of(statements, CHAIN + 1));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_assignment_may_lack_its_operator),
-        cmocka_unit_test(orders_of_constants_come_to_an_end),
         cmocka_unit_test(constants_of_constants_come_to_an_end),
         cmocka_unit_test(the_least_number_has_no_negative),
     };

@@ -1,6 +1,5 @@
 /*
- * What is proposed, in which order, and that the guards accept it; which loops may be unrolled, and
- * why others may not.
+ * What is proposed, in which order, and that the guards accept it; which loops are left alone.
  */
 #include <stdio.h>
 
@@ -23,9 +22,9 @@ static const char loops[] =
     "            a[i] += b[j];\n"
     "    if (n > 3) for (int i = 0; i < n; i++) a[i] += b[i];\n" /* line 7 */
     "#pragma unroll 2\n"
-    "    for (int i = 0; i < n; i++) { a[i] *= 2; }\n" /* line 9 */
-    "    for (int i = 0; i < n; i++) { __syncthreads(); }\n"
-    "    for (int i = 0; i < 1; i++) a[i] = 0;\n" /* line 11: no factor fits */
+    "    for (int i = 0; i < n; i++) { a[i] *= 2; }\n"          /* line 9 */
+    "    for (int i = 1; i < n; i *= 2) { __syncthreads(); }\n" /* no, it does not count */
+    "    for (int i = 0; i < 1; i++) a[i] = 0;\n"               /* line 11: no factor fits */
     "}\n";
 
 static char *loops_path;
@@ -187,81 +186,7 @@ static void proposers_are_listed(void **state)
     assert_null(rp_proposer_named("nobody"));
 }
 
-/*
- * Which loops may be unrolled, by what they call and by the pragmas they have: the styles in which
- * people write kernels, with HIP's own headers; and each reason for which one is refused.
- */
-
-/* HIP's own headers, and what programs declare. */
-static const char before[] =
-    "#include <hip/hip_runtime.h>\n"
-    "#include <hip/hip_fp16.h>\n"
-    "#include <hip/hip_bf16.h>\n"
-    "#include \"parts.h\"\n"
-    "#define LOAD(a, i) ((a)[i] * 2)\n"
-    "#define SUM(a, i) s += plain((a)[i])\n"
-    "#define DRAIN(p) drain((p) + 0)\n"
-    "typedef float float4_ __attribute__((ext_vector_type(4)));\n"
-    "__device__ float plain(float x) { return x * 2; }\n"
-    "__device__ float outer_(float x) { return plain(x) + plain(x + 1); }\n"
-    "template <typename T> __device__ T square(T x) { return x * x; }\n"
-    "template <typename F> __device__ float apply(F f, float x) { return f(x); }\n"
-    "namespace math { __device__ float relu(float x) { return fmaxf(x, 0.0f); } }\n"
-    "struct Sum { float bias; __device__ float operator()(float a, float b) const\n"
-    "             { return a + b + bias; } };\n"
-    "struct Complex { float re, im;\n"
-    "    __device__ Complex(float r, float i) : re(r), im(i) {}\n"
-    "    __device__ ~Complex() {}\n"
-    "    __device__ Complex operator*(const Complex &o) const\n"
-    "    { return Complex(re * o.re - im * o.im, re * o.im + im * o.re); } };\n"
-    "struct View { const float *p; __device__ const float &operator[](int i) const\n"
-    "              { return p[i]; } };\n"
-    "struct Meets { __device__ Meets() {} __device__ ~Meets() { __syncthreads(); } };\n"
-    "struct Leaves { float f; __device__ ~Leaves() { __syncthreads(); } };\n"
-    "struct Waits { __device__ Waits() { __syncthreads(); } };\n"
-    "__device__ int choose(int i) { switch (i & 3) { case 0: return 1; default: return i; } }\n"
-    "__device__ float table(int i) { static const float t[2] = {1, 2}; return t[i & 1]; }\n"
-    "__device__ int lane() { return threadIdx.x % warpSize + blockIdx.x * blockDim.x; }\n"
-    "__device__ void store(float *p, float x) { *p = x; }\n"
-    "__device__ void barrier() { __syncthreads(); }\n"
-    "__device__ void deep() { barrier(); }\n"
-    "__device__ void drain(float *p) { atomicAdd(p, 1.0f); }\n"
-    "__device__ float fresh(const float *p) { return *(const volatile float *)p; }\n"
-    "__device__ float assembled(float x) { asm volatile(\"s_nop 0\"); return x; }\n"
-    "__device__ int counter() { static int k; return k++; }\n"
-    "__device__ float outside(float);\n"
-    "__device__ float asks(float x) { return outside(x); }\n"
-    "__device__ float (*pointer)(float);\n"
-    "__device__ float jumps(float x) { return pointer(x); }\n"
-    "__device__ int fib(int i) { return i < 2 ? i : fib(i - 1) + fib(i - 2); }\n"
-    "__device__ float neighbour(float x) { return __shfl_xor(x, 1); }\n"
-    "__device__ void orders() { __threadfence(); }\n"
-    "__device__ int loads(int *p) { return __hip_atomic_load(p, __ATOMIC_RELAXED,\n"
-    "                                                        __HIP_MEMORY_SCOPE_AGENT); }\n"
-    "__device__ void sleeps() { __builtin_amdgcn_s_sleep(1); }\n"
-    "__device__ long ticks() { return clock64(); }\n"
-    "namespace own { __device__ float sqrtf(float x) { __syncthreads(); return x; } }\n"
-    "template <typename T, int N>\n"
-    "__global__ void k(float *a, const float *b, __half *h, __hip_bfloat16 *g, float4_ *m, int "
-    "*c,\n"
-    "                  int n)\n"
-    "{\n"
-    "    Sum sum{1};\n"
-    "    View view{b};\n"
-    "    float s = 0;\n"
-    "    __half hs = h[0];\n"
-    "    __hip_bfloat16 gs = g[0];\n"
-    "    float4_ acc = m[threadIdx.x];\n"
-    "    auto twice = [&](int i) { return b[i] * 2; };\n"
-    "    auto meets = [&](int i) { __syncthreads(); return i; };\n";
-static const char after[] =
-    "    a[n] = s + __half2float(hs) + __bfloat162float(gs);\n"
-    "    m[threadIdx.x] = acc;\n"
-    "}\n"
-    "template __global__ void k<float, 3>(float *, const float *, __half *, __hip_bfloat16 *,\n"
-    "                                     float4_ *, int *, int);\n";
-
-static const char parts[] = "__device__ inline float of_header(float x) { return x + 1; }\n";
+/* Which loops are left alone for their pragmas. */
 
 /* One loop of a kernel. */
 struct row {
@@ -272,68 +197,6 @@ struct row {
 
 #define MACRO   "its pragma comes out of a macro"
 #define BETWEEN "with other lines of the preprocessor in between"
-
-static const struct row of_calls[] = {
-    {"function", "{ s += plain(b[i]); }", NULL},
-    {"nested", "{ s += outer_(b[i]); }", NULL},
-    {"template", "{ s += square(b[i]) + square<T>(b[i]); }", NULL},
-    {"namespace", "{ s += math::relu(b[i]); }", NULL},
-    {"functor", "{ s = sum(s, b[i]); }", NULL},
-    {"lambda", "{ s += twice(i); }", NULL},
-    {"own lambda", "{ s += [](float x) { return x * 3; }(b[i]); }", NULL},
-    {"passed lambda", "{ s += apply([=](float x) { return x + n; }, b[i]); }", NULL},
-    {"class", "{ Complex z(b[i], 1); z = z * z; s += z.re; }", NULL},
-    {"index", "{ s += view[i]; }", NULL},
-    {"half", "{ hs += h[i] * hs; s += __half2float(h[i]); }", NULL},
-    {"bfloat16", "{ gs = gs + g[i]; s += __bfloat162float(g[i]); }", NULL},
-    {"branches", "{ s += choose(i); }", NULL},
-    {"constant table", "{ s += table(i); }", NULL},
-    {"work-item", "{ s += lane() + threadIdx.x; }", NULL},
-    {"by reference", "{ store(a + i, __expf(b[i]) + sqrtf(b[i]) + fminf(s, b[i])); }", NULL},
-    {"matrix", "{ acc = __builtin_amdgcn_mfma_f32_16x16x4f32(b[i], a[i], acc, 0, 0, 0); }", NULL},
-    {"builtin", "{ s += __builtin_amdgcn_fmed3f(s, 0, 1) + __builtin_amdgcn_cubeid(s, s, s); }",
-     NULL},
-    {"in another file", "{ s += of_header(b[i]); }", NULL},
-    {"vectors", "{ float4 v = make_float4(b[i], 1, 2, 3); v += v; s += v.x; }", NULL},
-    {"macro body", "s += LOAD(b, i);", NULL},
-    {"macro statement", "SUM(b, i);", NULL},
-    {"barrier", "{ barrier(); }", "barrier() is in it, which has an atomic operation or a fence"},
-    {"deep barrier", "{ s += plain(b[i]); deep(); }",
-     "deep() is in it, which has an atomic operation or a fence"},
-    {"destructor", "{ Meets x; s += b[i]; }",
-     "~Meets() is in it, which has an atomic operation or a fence"},
-    {"aggregate", "{ Leaves x{b[i]}; s += x.f; }",
-     "~Leaves() is in it, which has an atomic operation or a fence"},
-    {"constructor", "{ Waits x; s += b[i]; }",
-     "Waits() is in it, which has an atomic operation or a fence"},
-    {"barrier in lambda", "{ s += meets(i); }",
-     "operator()() is in it, which has an atomic operation or a fence"},
-    {"atomic", "{ drain(a); }", "drain() is in it, which has an atomic operation or a fence"},
-    {"atomic in macro", "DRAIN(a);", "drain() is in it, which has an atomic operation or a fence"},
-    {"atomic load", "{ s += loads(c); }",
-     "loads() is in it, which has an atomic operation or a fence"},
-    {"volatile", "{ s += fresh(b + i); }", "fresh() is in it, which accesses something volatile"},
-    {"assembly", "{ s += assembled(b[i]); }", "assembled() is in it, which has inline assembly"},
-    {"static", "{ s += counter(); }",
-     "counter() is in it, which has a variable that stays there from call to call"},
-    {"unknown", "{ s += outside(b[i]); }", "outside() is in it, and what that does is not known"},
-    {"unknown below", "{ s += asks(b[i]); }",
-     "asks() is in it, which calls outside(), and what that does is not known"},
-    {"pointer", "{ s += pointer(b[i]); }", "a call through a pointer is in it"},
-    {"pointer below", "{ s += jumps(b[i]); }", "jumps() is in it, which calls through a pointer"},
-    {"recursion", "{ s += fib(i); }", "fib() is in it, which calls itself"},
-    {"lanes", "{ s += neighbour(b[i]); }",
-     "neighbour() is in it, which orders memory or meets other lanes"},
-    {"first lane", "{ s += __builtin_amdgcn_readfirstlane(i); }",
-     "__builtin_amdgcn_readfirstlane() is in it, which orders memory or meets"},
-    {"fence", "{ orders(); s += b[i]; }",
-     "orders() is in it, which has an atomic operation or a fence"},
-    {"sleep", "{ sleeps(); s += b[i]; }",
-     "sleeps() is in it, which calls llvm.amdgcn.s.sleep(), and what that does"},
-    {"clock", "{ s += ticks(); }", "ticks() is in it, which calls llvm."},
-    {"name of another", "{ s += own::sqrtf(b[i]); }",
-     "sqrtf() is in it, which has an atomic operation or a fence"},
-};
 
 static const struct row of_pragmas[] = {
     {"macro", "UNROLL(2)\n", MACRO},
@@ -375,39 +238,6 @@ static void rows_hold(const char *text, const char *build, const char *symbol,
     assert_int_equal(wrong, 0);
     rp_kernel_source_free(source);
     rp_compile_command_free(command);
-}
-
-static void what_a_loop_calls_decides(void **state)
-{
-    rp_autobuf text = {0};
-
-    (void)state;
-    free(scratch_put("parts.h", parts));
-    rp_buf_puts(&text, before);
-    for (size_t i = 0; i < sizeof of_calls / sizeof *of_calls; i++)
-        rp_buf_printf(&text, "    /*%s*/for (int i = 0; i < n; i++) %s\n", of_calls[i].mark,
-                      of_calls[i].text);
-    rp_buf_puts(&text, after);
-    rows_hold(rp_buf_text(&text), NULL, "_Z1kIfLi3EEvPfPKfP6__halfP14__hip_bfloat16PDv4_fPii",
-              of_calls, sizeof of_calls / sizeof *of_calls);
-}
-
-/* Then nobody knows what is called in which loop, and all calls count for each. */
-static void renamed_lines_are_not_trusted(void **state)
-{
-    static const char text[] = "#include \"hip_small.h\"\n"
-                               "__device__ float plain(float x) { return x * 2; }\n"
-                               "__device__ void waits() { __syncthreads(); }\n"
-                               "__global__ void k(float *a, int n)\n"
-                               "{\n"
-                               "    /*first*/for (int i = 0; i < n; i++) a[i] = plain(a[i]);\n"
-                               "#line 6\n"
-                               "    waits();\n"
-                               "}\n";
-    static const struct row rows[] = {{"first", NULL, "waits() is in it"}};
-
-    (void)state;
-    rows_hold(text, small_build, "_Z1kPfi", rows, 1);
 }
 
 static void put_pragmas(struct rp_buf *text)
@@ -490,8 +320,6 @@ int main(void)
         cmocka_unit_test(proposers_are_listed),
     };
     const struct CMUnitTest group_1[] = {
-        cmocka_unit_test(what_a_loop_calls_decides),
-        cmocka_unit_test(renamed_lines_are_not_trusted),
         cmocka_unit_test(pragmas_that_cannot_be_replaced_refuse_their_loop),
         cmocka_unit_test(proposals_for_the_others_compile),
     };

@@ -86,10 +86,54 @@ static void test_arguments(void **state)
     WITH(c.args[1].bytes = 8, "its argument 2 has 8 bytes, that of the captured one 4");
     WITH(c.args[0].kind = TEXT("by_value"), "its argument 1 is by_value");
     WITH(c.args[0].space = TEXT("local"), "address space 'local'");
-    WITH(c.args[3].offset = 30, "it takes hidden_group_size_x at offset 30");
-    WITH(c.args[3].kind = TEXT("hidden_heap_v1"), "it takes hidden_heap_v1 at offset 28");
-    WITH(c.kernarg_bytes = 280, "it takes 280 bytes of arguments, 272 are in the capture");
+    WITH(c.args[3].offset = 29, "it takes hidden_group_size_x of the runtime");
+    WITH(c.args[3].offset = 30, NULL); /* it is 256 wherever it stands */
+    WITH(c.args[3].kind = TEXT("hidden_heap_v1"), "it uses malloc() on the device, which the");
+    WITH(c.args[3].kind = TEXT("hidden_new_thing"), "it takes hidden_new_thing of the runtime");
+    WITH(c.kernarg_bytes = 280, NULL);
+    WITH(c.kernarg_bytes = 785, "it takes 785 bytes of arguments, 272 are in the capture");
     WITH(c.kernarg_bytes = 12, NULL);
+}
+
+/* As LLVM's AMDGPU user guide has them: whole workgroups, and the size of a partial one. */
+static void test_numbers_of_launch(void **state)
+{
+    struct rp_code_arg args[] = {
+        {.offset = 0, .bytes = 8, .kind = TEXT("global_buffer"), .space = TEXT("global")},
+        {.offset = 16, .bytes = 4, .kind = TEXT("hidden_block_count_x")},
+        {.offset = 20, .bytes = 2, .kind = TEXT("hidden_group_size_y")},
+        {.offset = 22, .bytes = 2, .kind = TEXT("hidden_remainder_x")},
+        {.offset = 24, .bytes = 8, .kind = TEXT("hidden_global_offset_z")},
+        {.offset = 32, .bytes = 2, .kind = TEXT("hidden_grid_dims")},
+        {.offset = 36, .bytes = 4, .kind = TEXT("hidden_dynamic_lds_size")},
+        {.offset = 0, .bytes = 4, .kind = TEXT("hidden_block_count_y")}}; /* in the pointer */
+    const struct rp_code_kernel original = {.args = args, .arg_count = 1},
+                                candidate = {.args = args, .arg_count = 8, .kernarg_bytes = 40};
+    struct rp_abi_dispatch d = dispatch();
+    struct file kernarg = {.bytes = rp_alloc(8), .size = 8};
+    uint8_t expected[40] = {0x77,
+                            0x77,
+                            0x77,
+                            0x77,
+                            0x77,
+                            0x77,
+                            0x77,
+                            0x77,
+                            [16] = 3,
+                            [20] = 2,
+                            [22] = 1000 - 768,
+                            [32] = 3,
+                            [36] = 0,
+                            16};
+
+    (void)state;
+    memset(kernarg.bytes, 0x77, 8);
+    d.dimensions = 3;
+    d.dynamic_group_bytes = 4096;
+    add_numbers_of_launch(&original, &candidate, &d, &kernarg);
+    assert_int_equal(kernarg.size, sizeof expected);
+    assert_memory_equal(kernarg.bytes, expected, sizeof expected);
+    free(kernarg.bytes);
 }
 
 /* The limits of gfx942: 64 KiB of LDS; 1024 work-items are 4 waves on each SIMD, with 512
@@ -400,11 +444,12 @@ static void test_segments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments),  cmocka_unit_test(test_resources),
-        cmocka_unit_test(test_workgroups), cmocka_unit_test(test_targets),
-        cmocka_unit_test(test_bundles),    cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_host),       cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_damaged),    cmocka_unit_test(test_segments)};
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_numbers_of_launch),
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_workgroups),
+        cmocka_unit_test(test_targets),   cmocka_unit_test(test_bundles),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_host),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_segments)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,10 +64,10 @@ static void the_kernel_is_told(void **state)
     static const uint32_t grid[3] = {320, 3, 1};
     static const uint16_t workgroup[3] = {64, 1, 1};
     uint8_t kernarg[32], expected[32];
-    struct rp_grid_args found;
+    struct rp_grid_args found = {0};
 
     (void)state;
-    grid_find_args(&kernel, sizeof kernarg, &found);
+    rp_variation_find_grid_args(&kernel, sizeof kernarg, &found);
     memset(kernarg, 0x55, sizeof kernarg);
     memcpy(expected, kernarg, sizeof kernarg);
     memcpy(expected + 8, (const uint32_t[]){5, 3}, 8);
