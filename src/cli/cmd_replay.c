@@ -371,6 +371,14 @@ struct attempt {
     int text_fd; /**< where text for people goes first; 0: JSON goes where it belongs */
 };
 
+/* What a race gives may be right in every run on this device and not on a GPU. */
+static const char *what_to_check(const struct options *o)
+{
+    if (o->args.check)
+        return strcmp(o->args.check, "none") == 0 ? NULL : o->args.check;
+    return o->other && o->run.device == RP_DEVICE_SOFTWARE ? "races,uninit,bounds" : NULL;
+}
+
 static int start(const struct rp_environment *env, const struct options *o,
                  const struct attempt *attempt, struct rp_proc_end *ret, struct rp_err *err)
 {
@@ -387,6 +395,7 @@ static int start(const struct rp_environment *env, const struct options *o,
                     .other = o->other,
                     .compare = o->args.compare,
                     .inputs = o->args.inputs ? o->args.inputs : "auto",
+                    .check = what_to_check(o),
                     .cache = (enum rp_cache)(o->args.cache + 1),
                     .margin = o->args.margin_percent,
                     .gate = (enum rp_gate)(o->args.gate + 1),

@@ -45,6 +45,11 @@ static int check_checks(const char *option, const char *word, struct rp_err *err
     return rp_check_words(option, word, err);
 }
 
+static int check_checks_or_none(const char *option, const char *word, struct rp_err *err)
+{
+    return strcmp(word, "none") == 0 ? 0 : rp_check_words(option, word, err);
+}
+
 static int check_ranges(const char *option, const char *word, struct rp_err *err)
 {
     (void)option;

@@ -238,6 +238,16 @@ static int check_both(struct rp_replay_comparison *c, struct rp_err *err)
     return rc;
 }
 
+/* Also where B is wrong already: what is found may be why. */
+static int check_accesses(struct rp_replay_comparison *c, struct rp_err *err)
+{
+    const struct rp_replay_kernel *const both = c->trial.r->candidates, *failed;
+    const int rc = rp_check_runs_do(&c->checks, &c->trial, &both[0], &both[1], whose, &failed, err);
+
+    c->wrong = c->wrong || c->checks.fresh;
+    return rc < 0 && failed ? rp_wrap(err, "%s", whose[failed - both]) : rc;
+}
+
 static int other_inputs(struct rp_replay_comparison *c, struct rp_err *err)
 {
     struct rp_replay_outcome *const outcomes[2] = {&c->kernels[0].varied, &c->kernels[1].varied};
@@ -514,6 +524,9 @@ int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
     c->blocks = rp_alloc_zero(c->most_blocks, sizeof *c->blocks);
     if (rc == 0)
         rc = check_both(c, err);
+    rp_replay_at(c->trial.r, RP_REPLAY_AT_ACCESSES, 0, 0);
+    if (rc == 0)
+        rc = check_accesses(c, err);
     if (c->wrong)
         c->varied.reason = "they are not both right with the captured ones";
     rp_replay_at(c->trial.r, RP_REPLAY_AT_OTHERS, 0, 0);
@@ -601,8 +614,10 @@ static const char *reason_of(const struct rp_replay_comparison *c)
         return c->late_by == whose[EITHER]
                    ? "after many runs A or B has changed memory that the captured kernel does not"
                    : "after many runs A has changed memory that the captured kernel does not";
-    if (c->wrong)
+    if (c->kernels[0].wrong_runs || c->kernels[1].wrong_runs)
         return wrong_captured(c);
+    if (c->wrong)
+        return c->checks.words;
     if (rp_replay_comparison_is_blind(c))
         return "most of what the captured kernel writes holds its results already, so that nothing "
                "can be told by it: capture an earlier dispatch";

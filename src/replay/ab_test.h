@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/stats.h"
+#include "replay/check_runs.h"
 #include "replay/input_variation.h"
 #include "replay/page_changes.h"
 #include "replay/replay_protocol.h"
@@ -146,12 +147,15 @@ struct rp_replay_comparison {
     bool others_open;                        /**< with some of these noise leaves it open */
     struct rp_replay_outcome late; /**< of all memory after blocks, if it is not right there */
     const char *late_by;           /**< "A", or "A or B"; NULL: it is right */
+    struct rp_check_runs checks;   /**< of A and B; .asked is set by the caller */
     bool wrong_varied; /**< with other inputs one does not give what the captured kernel gives */
-    bool wrong;        /**< one of both does not give the captured memory */
+    bool wrong;        /**< one of both does not give the captured memory, or B does to memory
+                            what A does not and may not be done */
 };
 
 /**
- * Zero-initialise with .trial, .varied, .most_blocks and .asked_margin set; kernels are loaded.
+ * Zero-initialise with .trial, .varied, .checks, .most_blocks and .asked_margin set; kernels are
+ * loaded.
  * @return 0, also when outputs differ; or the code of what went wrong
  */
 int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err);

@@ -391,6 +391,19 @@ static int other_inputs(struct rp_replay *r, const struct rp_replay_request *q,
     return rc;
 }
 
+/* A candidate is judged by what the captured kernel does. */
+static int check_accesses(struct rp_replay *r, const struct rp_replay_request *q,
+                          struct rp_replay_result *result, struct rp_err *err)
+{
+    const char *const names[] = {"the captured kernel", "it"};
+    const struct rp_replay_kernel *failed;
+
+    result->checks.asked = q->o.check;
+    return rp_check_runs_do(&result->checks, &result->trial, q->candidates[0] ? &r->original : NULL,
+                            q->candidates[0] ? &r->candidates[0] : &r->original, names, &failed,
+                            err);
+}
+
 static int trials(struct rp_replay *r, const struct rp_replay_request *q,
                   struct rp_replay_result *result, struct rp_err *err)
 {
@@ -421,6 +434,8 @@ static int trials(struct rp_replay *r, const struct rp_replay_request *q,
         rc = check_late(result, err);
     result->verified = rc == 0;
     result->verdict = result->outcome.verdict;
+    if (rc == 0)
+        rc = check_accesses(r, q, result, err);
     return rc < 0 ? rc : other_inputs(r, q, result, err);
 }
 
@@ -506,7 +521,10 @@ static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
     result->samples = rp_alloc_zero(q->o.iterations, sizeof *result->samples);
     if (rc == 0 && q->candidates[0])
         return trials(r, q, result, err);
-    return rc < 0 ? rc : runs(r, q, result, err);
+    if (rc == 0)
+        rc = runs(r, q, result, err);
+    result->trial = (struct rp_replay_trial){.r = r, .leftovers = true};
+    return rc < 0 ? rc : check_accesses(r, q, result, err);
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -590,6 +608,7 @@ static int compare(struct rp_replay *r, const struct rp_replay_request *q)
                                                .no_poison = q->o.no_poison,
                                                .inputs = q->o.inputs},
                                      .varied = {.trial = &c.trial, .inputs = q->o.inputs},
+                                     .checks = {.asked = q->o.check},
                                      .most_blocks = q->o.iterations,
                                      .asked_margin = q->o.margin / 100};
     struct rp_err err = RP_ERR_INIT;
@@ -643,7 +662,7 @@ int main(int argc, char **argv)
     } else {
         rp_replay_print(&r, &q, &result);
         rc = (result.verified && result.verdict.different_pages) ||
-                     result.varied_outcome.verdict.different_bytes
+                     result.varied_outcome.verdict.different_bytes || result.checks.fresh
                  ? RP_VERDICT
                  : RP_OK;
     }

@@ -299,8 +299,18 @@ static void print_json(const struct rp_replay *r, const struct rp_replay_request
     printf(",\n    \"pid\": %d\n  },\n", (int)getpid());
     if (q->candidates[0])
         print_candidate_json(result);
+    rp_check_runs_print_json(&result->checks, ",");
     print_verdict_json(result);
     printf("}\n");
+}
+
+static void print_checks(const struct rp_check_runs *c, const char *base, const char *other)
+{
+    const char *const names[] = {base, other};
+
+    if (*c->what)
+        replay_print_style(c->fresh ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+    rp_check_runs_print(c, names);
 }
 
 static void print_candidate_text(const struct rp_replay_request *q,
@@ -363,6 +373,7 @@ static void print_text(const struct rp_replay *r, const struct rp_replay_request
         print_times(&s, q->o.iterations);
     if (q->candidates[0])
         print_candidate_text(q, result);
+    print_checks(&result->checks, q->candidates[0] ? "the captured kernel" : NULL, "it");
     if (q->candidates[0] || !result->verified)
         return;
     replay_print_style(v->different_pages ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
@@ -486,6 +497,7 @@ static void print_comparison_json(const struct rp_replay *r, const struct rp_rep
     put_ratio("ratio", timed ? &c->decided : &(struct rp_decided){0});
     put_ratio("a_to_a", timed ? &c->same_decided : &(struct rp_decided){0});
     put_others(c);
+    rp_check_runs_print_json(&c->checks, ",");
     printf("  \"rule\": {\"alpha\": %.4f, \"asked_margin\": %.6f, \"margin\": %.6f, \"noise\": ",
            RP_COMPARE_ALPHA, c->asked_margin, timed ? c->margin : c->asked_margin);
     if (timed)
@@ -643,6 +655,7 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
         print_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
         if (c->late_by)
             print_late(c);
+        print_checks(&c->checks, "A", "B");
         if (c->wrong_varied)
             print_varied_inputs(q, c);
         return;
@@ -659,6 +672,7 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
             printf("%s: B is %s (%s)\n", rp_variations[i].how,
                    rp_speed_change(c->others[i].ratio).text,
                    rp_speed_range(c->others[i].low, c->others[i].high).text);
+    print_checks(&c->checks, "A", "B");
     print_varied_inputs(q, c);
     if (words.undecided_by) {
         replay_print_style(RP_REPLAY_OPEN);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "replay/ab_test.h"
+#include "replay/check_runs.h"
 #include "replay/input_variation.h"
 #include "replay/output_rules.h"
 #include "replay/replay.h"
@@ -33,6 +34,7 @@ struct rp_replay_result {
     bool late; /**< what is wrong was found after timed runs, where no run writes */
     struct rp_variation_runs varied;
     struct rp_replay_outcome varied_outcome;
+    struct rp_check_runs checks;
 };
 
 /** Tests whether nothing of the program's memory is left out. */

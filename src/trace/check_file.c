@@ -147,23 +147,6 @@ int rp_check_results_read(const char *folder, struct rp_check_results *ret, stru
     return rc;
 }
 
-static void side_free(struct rp_check_side *side)
-{
-    free(side->instruction);
-    free(side->access);
-    free(side->source);
-}
-
-static void finding_free(struct rp_check_finding *f)
-{
-    free(f->kind);
-    free(f->memory);
-    free(f->why);
-    free(f->kernel);
-    side_free(&f->first);
-    side_free(&f->second);
-}
-
 void rp_check_results_drop(struct rp_check_results *results,
                            bool (*which)(const struct rp_check_finding *finding))
 {
@@ -174,7 +157,7 @@ void rp_check_results_drop(struct rp_check_results *results,
             continue;
         }
         results->notes -= results->at[i].note;
-        finding_free(&results->at[i]);
+        rp_check_finding_free(&results->at[i]);
     }
     results->count = kept;
 }
@@ -182,7 +165,7 @@ void rp_check_results_drop(struct rp_check_results *results,
 void rp_check_results_free(struct rp_check_results *results)
 {
     for (size_t i = 0; i < results->count; i++)
-        finding_free(&results->at[i]);
+        rp_check_finding_free(&results->at[i]);
     for (size_t i = 0; i < results->object_count; i++)
         free(results->objects[i]);
     free(results->at);

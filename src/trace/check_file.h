@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rp_buf;
 struct rp_err;
+struct rp_json_writer;
 
 /** One of the accesses of a finding. */
 struct rp_check_side {
@@ -29,7 +31,7 @@ struct rp_check_finding {
     char *why;    /**< what is missing */
     uint64_t address, bytes, count;
     uint64_t buffer_address, buffer_bytes; /**< that it is in, or near; 0 bytes: unknown */
-    int64_t dispatch;                      /**< which one of its process was the first with it */
+    int64_t dispatch; /**< which one of its process was the first with it; 0: of a replay */
     int64_t kernel_object;
     uint64_t kernel_address; /**< of the descriptor */
     char *kernel;            /**< name, filled by who knows; NULL: unknown */
@@ -37,6 +39,15 @@ struct rp_check_finding {
     bool has_second;
     struct rp_check_side first, second;
 };
+
+/** Writes what it is: "race in LDS". */
+void rp_check_finding_title(const struct rp_check_finding *f, struct rp_buf *to);
+/** Writes it as lines of text, the first without a number. */
+void rp_check_finding_print(const struct rp_check_finding *f, struct rp_buf *to);
+/** Writes it as an item of an array. */
+void rp_check_finding_json(struct rp_json_writer *json, const struct rp_check_finding *f);
+/** Releases what it points to. */
+void rp_check_finding_free(struct rp_check_finding *f);
 
 /** What all processes of a program found. */
 struct rp_check_results {

@@ -597,7 +597,9 @@ static inline const char *rp_timing_model_today(const char *model)
 #define RP_CHECK_VARIABLE        "ROCM_PERF_DEVICE_CHECK"
 #define RP_CHECK_FOLDER_VARIABLE "ROCM_PERF_DEVICE_CHECK_FOLDER"
 
-enum { RP_DEVICE_TABLE_VERSION = 13 };
+struct rp_check_record;
+
+enum { RP_DEVICE_TABLE_VERSION = 14 };
 
 enum rp_device_order {
     RP_DEVICE_FORWARD = 0,
@@ -684,6 +686,17 @@ struct rp_device_table {
     int64_t (*only_waits_ns)(void);
     /** Returns which address the kernel could not reach that was stopped last; 0: none was. */
     uint64_t (*fault_address)(void);
+    /**
+     * Checks what dispatches from now on do to memory, on one processor. No kernel may run while
+     * this is called.
+     * @param what  words with commas, as RP_CHECK_VARIABLE has them; NULL: nothing any more
+     * @return false: it has a word that is no check
+     */
+    bool (*check)(const char *what);
+    /** Tells the checks of memory that the program has allocated otherwise than in the runtime. */
+    void (*check_allocation)(uint64_t begin, uint64_t bytes);
+    /** Returns a finding of the checks that has not been taken yet. false: there is none */
+    bool (*take_finding)(struct rp_check_record *ret);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

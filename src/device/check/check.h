@@ -20,6 +20,7 @@
 #include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 
+struct rp_check_record;
 struct rp_dispatch;
 
 /** These are the bits of what is checked. */
@@ -33,10 +34,13 @@ enum {
 unsigned rp_check_parse(const char *text);
 
 /**
- * Watches all dispatches from now on, before any code has been decoded.
- * @param folder  where findings are written; each process writes files of its own
+ * Watches all dispatches from now on. Nothing may be executed meanwhile.
+ * @param folder  where findings are written; each process writes files of its own. NULL: they are
+ *                taken (rp_finding_take)
  */
 void rp_check_begin(unsigned what, const char *folder);
+/** Watches no more. */
+void rp_check_end(void);
 
 /** Returns what is checked. */
 unsigned rp_check_what(void);
@@ -291,7 +295,10 @@ bool rp_site_selects(uint32_t site, struct rp_wave *w);
 /** Notes a finding of a dispatch, or counts it again. */
 void rp_finding_add(const struct rp_finding *f);
 
-/** Begins the file of this process. */
+/** Takes the first finding that has not been taken. @return false: there is none */
+bool rp_finding_take(struct rp_check_record *ret);
+
+/** Sets what is checked, and begins the file of this process, if there is a folder. */
 void rp_findings_begin(unsigned what, const char *folder);
 /** Writes it if there are new ones. */
 void rp_findings_flush(void);

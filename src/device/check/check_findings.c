@@ -17,6 +17,7 @@
 #include "device/check/check.h"
 #include "device/exec/executor.h"
 #include "device/isa/mem_access.h"
+#include "trace/check_record.h"
 
 /* ---- instructions ---- */
 
@@ -51,7 +52,7 @@ static struct {
     uint32_t site_count, site_capacity;
     uint32_t slot[SITE_SLOTS]; /**< by a hash of the pc */
     struct entry *found;
-    uint32_t found_count;
+    uint32_t found_count, taken;
     uint64_t left_out; /**< findings for which there was no room */
     struct object object[MOST_OBJECTS];
     int object_count;
@@ -379,8 +380,9 @@ static int object_of(uint64_t pc, uint64_t *ret_address)
     if (all.object_count == MOST_OBJECTS)
         return -1;
     struct object *o = &all.object[all.object_count];
-    o->base = m->l_addr;
-    copy_object(o, m->l_name ? m->l_name : "");
+    *o = (struct object){.base = m->l_addr};
+    if (all.folder)
+        copy_object(o, m->l_name ? m->l_name : "");
     return all.object_count++;
 }
 
@@ -441,7 +443,7 @@ void rp_finding_add(const struct rp_finding *f)
     all.changed = true;
 }
 
-/* ---- the file ---- */
+/* ---- the words of a finding ---- */
 
 static const char *const kind_words[RP_FINDING_KINDS] = {
     [RP_FINDING_RACE] = "race",        [RP_FINDING_LANES] = "lanes",
@@ -455,6 +457,50 @@ static const char *access_word(uint8_t kind)
         return "atomic";
     return kind & RP_PAST_WRITE ? "write" : "read";
 }
+
+static const char *memory_word(const struct rp_finding *f)
+{
+    return f->lds ? "lds" : f->scratch ? "scratch" : "global";
+}
+
+/* ---- taken in this process ---- */
+
+static void take_side(const struct rp_finding_side *s, const uint32_t group[3],
+                      struct rp_check_record_side *ret)
+{
+    const struct site *at = &all.site[s->site];
+    *ret = (struct rp_check_record_side){.access = access_word(s->kind),
+                                         .address = at->object < 0 ? 0 : at->address,
+                                         .wave = s->wave,
+                                         .lane = s->lane};
+    memcpy(ret->instruction, at->text, sizeof ret->instruction);
+    memcpy(ret->workgroup, group, sizeof ret->workgroup);
+}
+
+bool rp_finding_take(struct rp_check_record *ret)
+{
+    if (all.taken == all.found_count) {
+        all.taken = all.found_count = 0;
+        return false;
+    }
+    const struct entry *e = &all.found[all.taken++];
+    *ret = (struct rp_check_record){.kind = kind_words[e->f.kind],
+                                    .memory = memory_word(&e->f),
+                                    .why = e->f.why,
+                                    .note = e->f.kind == RP_FINDING_SAME_VALUE,
+                                    .address = e->f.address,
+                                    .bytes = e->f.bytes,
+                                    .count = e->count,
+                                    .buffer_address = e->f.buffer.begin,
+                                    .buffer_bytes = e->f.buffer.bytes,
+                                    .sides = e->f.alone ? 1 : 2};
+    take_side(&e->f.first, e->group[0], &ret->side[0]);
+    if (!e->f.alone)
+        take_side(&e->f.second, e->group[1], &ret->side[1]);
+    return true;
+}
+
+/* ---- the file ---- */
 
 static __attribute__((format(printf, 2, 3))) void put(int fd, const char *fmt, ...)
 {
@@ -485,12 +531,8 @@ static void put_finding(int fd, const struct entry *e)
         "{\"kind\":\"%s\",\"memory\":\"%s\",\"address\":%" PRIu64 ",\"bytes\":%" PRIu32
         ",\"count\":%" PRIu64 ",\"dispatch\":%" PRIu64
         ",\"why\":\"%s\",\"kernel\":{\"object\":%d,\"address\":%" PRIu64 "}",
-        kind_words[e->f.kind],
-        e->f.lds       ? "lds"
-        : e->f.scratch ? "scratch"
-                       : "global",
-        e->f.address, e->f.bytes, e->count, e->dispatch, e->f.why, e->kernel_object,
-        e->kernel_address);
+        kind_words[e->f.kind], memory_word(&e->f), e->f.address, e->f.bytes, e->count, e->dispatch,
+        e->f.why, e->kernel_object, e->kernel_address);
     if (e->f.buffer.bytes)
         put(fd, ",\"buffer\":{\"address\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", e->f.buffer.begin,
             e->f.buffer.bytes);

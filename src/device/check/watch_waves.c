@@ -384,12 +384,35 @@ static const struct rp_checker checker = {.on_dispatch = on_dispatch,
                                           .on_barrier = on_barrier,
                                           .gate = front_of};
 
+/* What was set before the checks began. */
+static struct {
+    unsigned threads;
+    uint32_t poison;
+} before;
+
+/* Code has gates in front of its instructions, or none, as long as it is decoded. */
+static void watch(const struct rp_checker *by)
+{
+    rp_exec_set_checker(by);
+    rp_exec_invalidate_code(0, UINT64_MAX);
+}
+
 void rp_check_begin(unsigned what, const char *folder)
 {
     enum { SEED = 7 };
-    if (what & RP_CHECK_UNINIT && !rp_exec_settings().poison)
+    before.threads = rp_exec_threads();
+    before.poison = rp_exec_settings().poison;
+    if (what & RP_CHECK_UNINIT && !before.poison)
         rp_exec_poison_set(SEED);
     rp_findings_begin(what, folder);
     rp_exec_set_threads(1);
-    rp_exec_set_checker(&checker);
+    watch(&checker);
+}
+
+void rp_check_end(void)
+{
+    watch(NULL);
+    rp_exec_set_threads(before.threads);
+    rp_exec_poison_set(before.poison);
+    rp_findings_begin(0, NULL);
 }

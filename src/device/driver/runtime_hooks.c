@@ -739,6 +739,22 @@ static int64_t only_waits_ns(void)
     return device ? rp_queues_only_wait_ns(&device->queues) : 0;
 }
 
+static bool check_from_now(const char *what)
+{
+    const unsigned bits = what ? rp_check_parse(what) : 0;
+
+    if (rp_check_what())
+        rp_check_end();
+    if (bits)
+        rp_check_begin(bits, NULL);
+    return bits || !what;
+}
+
+static void check_allocation(uint64_t begin, uint64_t bytes)
+{
+    rp_allocation_add(begin, bytes, false);
+}
+
 const struct rp_device_table *rocm_perf_device_table(void)
 {
     static const struct rp_device_table table = {
@@ -759,6 +775,9 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .last_faulted = rp_fault_ended_last,
         .only_waits_ns = only_waits_ns,
         .fault_address = rp_fault_last_address,
+        .check = check_from_now,
+        .check_allocation = check_allocation,
+        .take_finding = rp_finding_take,
     };
 
     return rp_device_wanted() ? &table : NULL;
