@@ -21,7 +21,7 @@ ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernel
 # ctest_of TIER: options of ctest that choose its tests. (That of the sanitizers is asked with their TIERS_BUILD.)
 ctest_of() {
     case $1 in
-        sanitized) printf '%s\n' -LE fuzz -E "$NOT_SANITIZED|$(undrawn "$DRAWN_SANITIZED")" ;;
+        sanitized) printf '%s\n' -LE fuzz -E "$NOT_SANITIZED|$(undrawn "$DRAWN|$DRAWN_SANITIZED")" ;;
         full) printf '%s\n' -E "$NIGHT|$(undrawn "$DRAWN")|$(undrawn "$(sanitized_names | pattern)")" ;;
         quick) printf '%s\n' -R "$(quick_names)" ;;
     esac
@@ -34,7 +34,7 @@ pattern() { printf '^(%s)$' "$(paste -sd'|')"; }
 
 # What the full tier runs in the sanitizers' build, which is there before the tests of build/ begin.
 sanitized_names() {
-    names build-sanitize | grep -vE "^fuzz-|$NOT_SANITIZED|$(TIERS_BUILD=build-sanitize undrawn "$DRAWN_SANITIZED")"
+    names build-sanitize | grep -vE "^fuzz-|$NOT_SANITIZED|$(TIERS_BUILD=build-sanitize undrawn "$DRAWN|$DRAWN_SANITIZED")"
 }
 
 # undrawn PATTERN: nine tenths of what is drawn: in the order that the seed gives them, the first ones.
@@ -59,8 +59,8 @@ quick_names() {
 # what tests/e2e/cli/CMakeLists.txt says of sanitizers.)
 NOT_SANITIZED='^(cli-(autotune|call-lines|check|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|pc-sampling|profile-.*|progress|replay|rocprofv3|scripts-and-children|selftest.*|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
 
-# Of the rest a tenth in the full tier, which one the seed says: what takes long with sanitizers and checks
-# numbers rather than memory. --night=sanitizers runs all of it.
+# Of the rest, and of DRAWN, a tenth in the full tier, which one the seed says: what takes long with sanitizers and
+# checks numbers rather than memory. --night=sanitizers runs all of it.
 DRAWN_SANITIZED='^(cli-failed-launches|isa_(gemm|lane_kernels|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|propose)|tune_(search|strategies))$'
 
 # How long on two idle processors of the kind that docs/contributing.md names, with what was compiled before in the
