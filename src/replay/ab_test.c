@@ -244,7 +244,7 @@ static int check_accesses(struct rp_replay_comparison *c, struct rp_err *err)
     const struct rp_replay_kernel *const both = c->trial.r->candidates, *failed;
     const int rc = rp_check_runs_do(&c->checks, &c->trial, &both[0], &both[1], whose, &failed, err);
 
-    c->wrong = c->wrong || c->checks.fresh;
+    c->wrong = c->wrong || c->checks.words;
     return rc < 0 && failed ? rp_wrap(err, "%s", whose[failed - both]) : rc;
 }
 

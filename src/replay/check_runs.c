@@ -88,14 +88,18 @@ static void sort_fresh(struct rp_check_runs *c)
         memcpy(c->other.at, sorted, used * sizeof *sorted);
 }
 
-/* "B has what A has not: race in memory (workgroups are not ordered)" */
+/* "with the captured inputs, B does what A does not: race in memory (workgroups are not ordered)"
+ */
 static char *in_words(const struct rp_check_runs *c, bool beside, const char *const names[2])
 {
     const struct rp_check_finding *f = c->other.at;
     struct rp_buf text = {0};
 
+    if (!c->fresh && c->change.addresses)
+        rp_buf_printf(&text, "with the captured inputs, memory that atomics of %s update %s in %s",
+                      names[0], c->change.why, names[1]);
     if (!c->fresh)
-        return NULL;
+        return text.len ? rp_buf_steal(&text) : NULL;
     if (beside)
         rp_buf_printf(&text, "with the captured inputs, %s does what %s does not: ", names[1],
                       names[0]);
@@ -144,6 +148,7 @@ static int run(struct rp_replay_trial *trial, const struct rp_replay_kernel *ker
     trial->r->kernel = kernel;
     rc = rp_trial_run(trial, &how, &us, &unheard, err);
     take(device, kernel->name, ret);
+    rp_updates_of_run(device, &ret->updates);
     return rc;
 }
 
@@ -173,6 +178,8 @@ int rp_check_runs_do(struct rp_check_runs *c, struct rp_replay_trial *trial,
     device->check(NULL);
     trial->r->kernel = now;
     sort_fresh(c);
+    if (base)
+        rp_updates_compare(&c->base.updates, &c->other.updates, &c->change);
     c->words = in_words(c, base, names);
     return rc;
 }
@@ -206,6 +213,10 @@ void rp_check_runs_print(const struct rp_check_runs *c, const char *const names[
         rp_check_finding_print(&c->other.at[i], &text);
     }
     printf("%s", rp_buf_text(&text));
+    if (c->change.addresses)
+        printf("at %zu address%s, first 0x%" PRIx64 ", memory that atomics of %s update %s in %s\n",
+               c->change.addresses, c->change.addresses == 1 ? "" : "es", c->change.address,
+               names[0], c->change.why, names[1]);
 }
 
 void rp_check_runs_print_json(const struct rp_check_runs *c, const char *end)
@@ -227,6 +238,16 @@ void rp_check_runs_print_json(const struct rp_check_runs *c, const char *end)
     for (size_t i = 0; i < c->fresh; i++)
         rp_check_finding_json(&json, &c->other.at[i]);
     rp_json_end(&json);
+    if (c->change.addresses)
+        rp_json_add_object(&json, "atomics");
+    else
+        rp_json_add_null(&json, "atomics");
+    if (c->change.addresses) {
+        rp_json_add_text(&json, "why", c->change.why);
+        rp_json_add_count(&json, "address", c->change.address);
+        rp_json_add_count(&json, "addresses", c->change.addresses);
+        rp_json_end(&json);
+    }
     rp_json_end(&json);
     printf("  \"checks\": %s%s\n", rp_buf_text(&text), end);
 }

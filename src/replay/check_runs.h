@@ -14,16 +14,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "replay/atomic_changes.h"
 #include "trace/check_file.h"
 
 struct rp_err;
 struct rp_replay_kernel;
 struct rp_replay_trial;
 
-/** What was found in a run of one kernel, without notes. */
+/** What was found in a run of one kernel, without notes, and what its atomics did. */
 struct rp_check_found {
     struct rp_check_finding *at;
     size_t count;
+    struct rp_updates updates;
 };
 
 /** Zero-initialise this struct, and set .asked. */
@@ -33,7 +35,8 @@ struct rp_check_runs {
     const char *reason; /**< why not all of it; NULL */
     struct rp_check_found base, other;
     size_t fresh; /**< how many of .other are not among .base: these come first there */
-    char *words;  /**< the first of these in a sentence; NULL: there is none */
+    struct rp_update_change change; /**< of atomics, where races are checked */
+    char *words;                    /**< why the other is wrong, in a sentence; NULL: it is not */
 };
 
 /**

@@ -662,7 +662,7 @@ int main(int argc, char **argv)
     } else {
         rp_replay_print(&r, &q, &result);
         rc = (result.verified && result.verdict.different_pages) ||
-                     result.varied_outcome.verdict.different_bytes || result.checks.fresh
+                     result.varied_outcome.verdict.different_bytes || result.checks.words
                  ? RP_VERDICT
                  : RP_OK;
     }

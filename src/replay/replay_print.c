@@ -309,7 +309,7 @@ static void print_checks(const struct rp_check_runs *c, const char *base, const 
     const char *const names[] = {base, other};
 
     if (*c->what)
-        replay_print_style(c->fresh ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
+        replay_print_style(c->words ? RP_REPLAY_BAD : RP_REPLAY_GOOD);
     rp_check_runs_print(c, names);
 }
 

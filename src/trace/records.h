@@ -598,8 +598,9 @@ static inline const char *rp_timing_model_today(const char *model)
 #define RP_CHECK_FOLDER_VARIABLE "ROCM_PERF_DEVICE_CHECK_FOLDER"
 
 struct rp_check_record;
+struct rp_check_update;
 
-enum { RP_DEVICE_TABLE_VERSION = 14 };
+enum { RP_DEVICE_TABLE_VERSION = 15 };
 
 enum rp_device_order {
     RP_DEVICE_FORWARD = 0,
@@ -697,6 +698,12 @@ struct rp_device_table {
     void (*check_allocation)(uint64_t begin, uint64_t bytes);
     /** Returns a finding of the checks that has not been taken yet. false: there is none */
     bool (*take_finding)(struct rp_check_record *ret);
+    /**
+     * Returns what atomics did of the dispatches that were checked for races since this returned
+     * false, address by address.
+     * @param ret_incomplete  there was no room for all
+     */
+    bool (*take_update)(struct rp_check_update *ret, bool *ret_incomplete);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

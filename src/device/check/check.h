@@ -21,6 +21,7 @@
 #include "device/isa/wave_state.h"
 
 struct rp_check_record;
+struct rp_check_update;
 struct rp_dispatch;
 
 /** These are the bits of what is checked. */
@@ -70,6 +71,7 @@ struct rp_known_groups;
 struct rp_order_wave {
     uint32_t number;  /**< of the latest memory instruction */
     uint32_t version; /**< changes whenever the rest does */
+    uint32_t stored;  /**< number of the latest plain store to memory; 0: none */
     struct rp_known known;
     struct rp_known_groups
         *met; /**< of other workgroups: what an access past the near cache sees */
@@ -247,6 +249,15 @@ void rp_shadow_access(struct rp_watch *a);
  *               some lanes of it may never have been used, but not all
  */
 void rp_shadow_load_private(struct rp_watch *a, bool fixed);
+
+/* ---- what atomics do ---- */
+
+/** Forgets all; from now on they are noted, or not. */
+void rp_updates_begin(bool wanted);
+/** Notes what an atomic that reads and writes does to memory. */
+void rp_updates_note(const struct rp_watch *a);
+/** As rp_device_table.take_update. */
+bool rp_updates_take(struct rp_check_update *ret, bool *ret_incomplete);
 
 /* ---- findings ---- */
 

@@ -772,6 +772,10 @@ static void access_memory(struct rp_watch *a)
     if (!checks(RP_CHECK_RACES))
         return;
     a->through_pointer = is_through_pointer(a);
+    if (a->kind & RP_PAST_BOTH)
+        rp_updates_note(a);
+    else if ((a->kind & (RP_PAST_WRITE | RP_PAST_ATOMIC)) == RP_PAST_WRITE)
+        a->order->stored = a->number;
     RP_FOR_LANES(lane, a->lanes)
     {
         const uint64_t va = a->va[lane];

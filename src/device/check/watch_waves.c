@@ -405,6 +405,7 @@ void rp_check_begin(unsigned what, const char *folder)
     if (what & RP_CHECK_UNINIT && !before.poison)
         rp_exec_poison_set(SEED);
     rp_findings_begin(what, folder);
+    rp_updates_begin(!folder);
     rp_exec_set_threads(1);
     watch(&checker);
 }
@@ -415,4 +416,5 @@ void rp_check_end(void)
     rp_exec_set_threads(before.threads);
     rp_exec_poison_set(before.poison);
     rp_findings_begin(0, NULL);
+    rp_updates_begin(false);
 }

@@ -778,6 +778,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .check = check_from_now,
         .check_allocation = check_allocation,
         .take_finding = rp_finding_take,
+        .take_update = rp_updates_take,
     };
 
     return rp_device_wanted() ? &table : NULL;

@@ -3,7 +3,7 @@
 export ROCM_PERF_DEVICE_TIMING=counts
 source=$SOURCE/tests/e2e/programs/checked_candidates.hip
 rocm-perf hipcc -O3 --offload-arch=gfx942 "$source" -o program >&2 || fail "cannot compile"
-for number in 0 1 2 3 4 5 6; do
+for number in 0 1 2 3 4 5 6 7 8; do
     rocm-perf hipcc --genco -O3 --offload-arch=gfx942 -DCANDIDATE=$number "$source" -o $number.hsaco >&2 || fail "cannot compile $number"
 done
 expect 0 rocm-perf isolate --kernel '^total' --device software -o cap ./program
@@ -35,6 +35,17 @@ wrong 4 lost-update "a load and a store are no atomic update"
 wrong 5 race "no fence"
 wrong 6 race "the second one is not behind an acquire"
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay_compare.schema.json" out || fail "JSON of a wrong one"
+# What atomics do: 7 has no race, as only one workgroup comes there, and 8 none on one GPU.
+for number in 7 8; do
+    compared 1 $number.hsaco --json
+    [ "$(json checks.new out)" = "[]" ] || { cat out; fail "$number has no race"; }
+    [ "$(json checks.atomics.addresses out)" = 1 ] || { cat out; fail "one address of $number"; }
+    [[ "$(json reason out)" == *"memory that atomics of A update is "* ]] || { cat out; fail "reason of $number"; }
+done
+[[ "$(json reason out)" == *"is updated by atomics of a narrower scope in B" ]] || { cat out; fail "narrower"; }
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay_compare.schema.json" out || fail "JSON of atomics"
+compared 1 7.hsaco
+says out "at 1 address, first 0x"
 compared 1 3.hsaco
 says out "B is wrong; not timed: with the captured inputs, B does what A does not: race in memory"
 says out "checked: races,uninit,bounds, 1 in A, 2 in B"

@@ -1,7 +1,8 @@
 // A sum by the last workgroup to come (base), which also leaves in scrap[0] the number of any workgroup: a race of the
 // base itself. Candidates for its place are made by -DCANDIDATE=N. Honest: 0 the base, 1 loads two at a time, 2 has no
-// scrap. Wrong, with the same output on the software device: 3 no fence, 4 a ticket by load and store, 5 a fence of the
-// workgroup, 6 the parts are read from where they may be old.
+// scrap and adds no zeros. Wrong, with the same output on the software device: 3 no fence, 4 a ticket by load and store, 5 a fence of the
+// workgroup, 6 the parts are read from where they may be old, 7 one
+// work-item adds with a load and a store, 8 atomics of the agent in place of those of the system.
 #include <hip/hip_runtime.h>
 #include <cstdio>
 #include <vector>
@@ -63,7 +64,21 @@ extern "C" __global__ void total(const int *in, int *part, unsigned *ticket, int
 #else
         sum += ((volatile int *)part)[k];
 #endif
+#if CANDIDATE == 2
+    if (sum)
+        atomicAdd_system(out, sum);
+#elif CANDIDATE == 7
+    sums[t] = sum;
+    __syncthreads();
+    for (int k = 1; t == 0 && k < (int)blockDim.x; k++)
+        sum += sums[k];
+    if (t == 0)
+        *out += sum;
+#elif CANDIDATE == 8
     atomicAdd(out, sum);
+#else
+    atomicAdd_system(out, sum);
+#endif
     if (t == 0) {
         *ticket = 0;
         scrap[0] = scrap[1] = 0;
