@@ -173,6 +173,7 @@ static struct rp_session_options session_options(struct command *c)
         .llm_settings = a->llm_config,
         .scope = a->allow >= 0 ? RP_EDIT_BODY : RP_EDIT_UNROLL,
         .check = a->check,
+        .compare = a->compare,
         .most_attempts = (unsigned)a->max_iters,
         .most_rounds = (unsigned)a->max_rounds,
         .most_geometries = (unsigned)a->geometries,

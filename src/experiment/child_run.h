@@ -118,6 +118,7 @@ struct rp_child_context {
     struct rp_run_deadline *patience; /**< changed by each run */
     unsigned most_geometries;
     double least_improvement; /**< 0.02 */
+    const char *compare;      /**< --compare; NULL: not said */
 };
 
 struct rp_own_command {

@@ -410,6 +410,8 @@ static bool read_numbers(const json_t *json, struct rp_comparison *c)
     number(json_object_get(json, "memory"), "written_bytes", &c->written_bytes);
     c->inputs_untried = json_string_value(json_object_get(inputs, "reason"));
     number(rule, "noise", &c->noise);
+    number(json_object_get(rule, "rounding"), "largest", &c->rounding);
+    number(json_object_get(rule, "rounding"), "allowed", &c->rounding_allowed);
     read_others(json, c);
     return number(rule, "margin", &c->margin) && number(rule, "alpha", &c->alpha);
 }
@@ -526,8 +528,10 @@ int rp_compare(const struct rp_child_context *measure, const struct rp_captured 
     rp_autofree char *margin =
         rp_format("%.4f", 100 * rp_max_allowed_slowdown(measure->least_improvement));
     rp_autofree char *text = NULL;
-    const char *const words[] = {"replay",         "compare",  before, after,    "--capture-dir",
-                                 captured->folder, "--margin", margin, "--json", NULL};
+    const char *const words[] = {
+        "replay",         "compare",  before, after,    "--capture-dir",
+        captured->folder, "--margin", margin, "--json", measure->compare ? "--compare" : NULL,
+        measure->compare, NULL};
     struct rp_proc_end end;
     int rc;
 

@@ -67,8 +67,10 @@ struct rp_comparison {
     const char *inputs_untried; /**< why it was compared from the captured inputs only; NULL: also
                                      from others, or not known. Of the JSON that it is read from */
     double slowest_other; /**< of ratios with other arguments, the lowest lower bound; 0 = none */
-    const char *slowest_inputs; /**< their kind; of the JSON, likewise */
-    double written_bytes;       /**< by the kernel, found by probing; 0 = unknown */
+    const char *slowest_inputs;        /**< their kind; of the JSON, likewise */
+    double written_bytes;              /**< by the kernel, found by probing; 0 = unknown */
+    double rounding, rounding_allowed; /**< sums are in another order: the largest difference, and
+                                            what it may be; 0 = none */
 };
 
 /** This is a comparison with the share of the kernel's time that dispatches of that geometry take.

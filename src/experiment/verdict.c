@@ -127,7 +127,7 @@ static bool ends_by_one(const struct rp_weighted_comparison *list, size_t count,
 
 /** Decides by the lower bound of the whole, which must be beyond the wanted gain and beyond the
  * difference of A and A. */
-static void end_by_all(double margin, double noise, struct rp_decision *ret)
+static void end_by_all(double margin, double noise, const char *rounding, struct rp_decision *ret)
 {
     char text[300], beyond[60] = "";
     const double faster = fmax(margin, noise);
@@ -136,9 +136,9 @@ static void end_by_all(double margin, double noise, struct rp_decision *ret)
     if (noise > margin)
         snprintf(beyond, sizeof beyond, ", the kernel as it was differs from itself by %.2g %%",
                  100 * noise);
-    snprintf(text, sizeof text, "%s%s (%s), needs %.4gx%s", open ? "noise: " : "",
+    snprintf(text, sizeof text, "%s%s (%s), needs %.4gx%s%s", open ? "noise: " : "",
              rp_speed_change(ret->ratio).text, rp_speed_range(ret->low, ret->high).text, 1 + margin,
-             beyond);
+             beyond, rounding);
     end_with(ret,
              open                    ? RP_OUTCOME_UNDECIDED
              : ret->low > 1 + faster ? RP_OUTCOME_FASTER
@@ -149,13 +149,19 @@ static void end_by_all(double margin, double noise, struct rp_decision *ret)
 void rp_decide(const struct rp_weighted_comparison *list, size_t count, double least_improvement,
                struct rp_decision *ret)
 {
-    double margin = least_improvement, noise = 0;
+    double margin = least_improvement, noise = 0, most = 0;
+    char rounding[100] = "";
 
     *ret = (struct rp_decision){0};
     for (size_t i = 0; i < count; i++) {
         margin = fmax(margin, list[i].comparison.margin);
         noise = fmax(noise, list[i].comparison.noise);
         ret->error += list[i].comparison.alpha;
+        if (list[i].comparison.rounding_allowed > most)
+            snprintf(rounding, sizeof rounding,
+                     "; changes rounding: largest difference %.3g, allowed %.3g",
+                     list[i].comparison.rounding, list[i].comparison.rounding_allowed);
+        most = fmax(most, list[i].comparison.rounding_allowed);
     }
     weigh(list, count, ret);
     if (ends_by_one(list, count, ret))
@@ -163,7 +169,7 @@ void rp_decide(const struct rp_weighted_comparison *list, size_t count, double l
     if (!ret->ratio_known)
         end_with(ret, RP_OUTCOME_UNDECIDED, NULL, "nothing was measured");
     else
-        end_by_all(margin, noise, ret);
+        end_by_all(margin, noise, rounding, ret);
 }
 
 bool rp_comparison_is_unsteady(const struct rp_comparison *c)

@@ -290,7 +290,8 @@ static int begin(struct rp_session *s, struct rp_err *err)
                                            .program = s->o->program,
                                            .patience = &s->patience,
                                            .most_geometries = s->o->most_geometries,
-                                           .least_improvement = s->o->least_improvement};
+                                           .least_improvement = s->o->least_improvement,
+                                           .compare = s->o->compare};
     return rc < 0 ? rc : open_proposer(s, err);
 }
 

@@ -38,6 +38,7 @@ struct rp_session_options {
     double budget_s;          /**< the search ends then; 0: no end */
     double timeout_s;         /**< of each run of the program; 0: docs/optimize.md */
     const char *device, *timing;
+    const char *compare;                 /**< --compare; NULL: not said */
     struct rp_run_options run;           /**< the same, and what else options say of programs */
     const struct rp_device_identity *on; /**< what that, and the environment, come to */
     bool resume;                         /**< goes on with the journal that is in the folder */

@@ -432,7 +432,7 @@ static json_t *record_of(const struct rp_session *s)
     return json_pack(
         "{s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, "
         "s:I, "
-        "s:I, s:I, s:f, s:o, s:b}",
+        "s:I, s:I, s:f, s:o, s:b, s:o}",
         "format", "rocm-perf-optimize 3", "source", rp_session_text(o->source), "source_sha256",
         source, "program", argv, "program_sha256", program, "build",
         rp_session_text(rp_compile_command_origin(s->command)), "build_command",
@@ -444,7 +444,7 @@ static json_t *record_of(const struct rp_session *s)
         rp_session_text(o->kernel), "check", rp_session_text(o->check), "most_attempts",
         (json_int_t)o->most_attempts, "most_rounds", (json_int_t)o->most_rounds, "most_geometries",
         (json_int_t)o->most_geometries, "least_improvement", o->least_improvement, "on",
-        device_of(o->on), "dry_run", o->dry_run);
+        device_of(o->on), "dry_run", o->dry_run, "compare", rp_session_text(o->compare));
 }
 
 /* --- what differs -------------------------------------------------------------------------- */
@@ -474,6 +474,7 @@ static const struct rp_identity_row rows[] = {
     {"scope", "--allow", allow_text},
     {"kernel", "--kernel", NULL},
     {"check", "--check", NULL},
+    {"compare", "--compare", NULL},
     {"most_attempts", "--max-iters", NULL},
     {"most_rounds", "--max-rounds", NULL},
     {"most_geometries", "--geometries", NULL},

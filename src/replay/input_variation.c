@@ -430,12 +430,18 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
                      uint8_t *contents, struct rp_err *err)
 {
     struct rp_variation_runs *v = data;
+    const bool sizes = v->sizes && rp_trial_may_change(m);
+    enum rp_number_type type = sizes ? rp_rounding_bound_type(v->trial, contents, bytes) : RP_EXACT;
     uint64_t count = 0;
     int rc = 0;
 
     if (rp_varies_memory(v->now) && rp_trial_may_change(m))
         rc = change_page(v, m, page, bytes, contents, &count, err);
     v->changed += count;
+    if (sizes && type == RP_EXACT) /* It was zeros. */
+        type = rp_rounding_bound_type(v->trial, contents, bytes);
+    if (sizes)
+        rp_rounding_bound_sizes(type, bytes, contents);
     return rc < 0 ? rc : rp_trial_poison_page(v->trial, m, page, bytes, contents, err);
 }
 
@@ -589,6 +595,9 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     rp_compare_words(&rp_exact, before, expected, RP_PAGE_BYTES, written);
     rp_compare_words(&rp_exact, contents, expected, RP_PAGE_BYTES, different);
     rp_trial_compare(v->trial, m, page, contents, expected, bad);
+    rp_rounding_bound_allow(&v->trial->bound, (int)v->now,
+                            (struct rp_page_key){rp_replay_region(v->trial->r, m), page}, contents,
+                            expected, bad);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
         const uint64_t may = written[i] | (w ? w->written[i] : 0);
         const int wrong = __builtin_popcountll(may & bad[i]);
@@ -600,8 +609,29 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     return 0;
 }
 
-static int check(struct rp_variation_runs *v, double *ret_us, struct rp_replay_outcome *ret,
-                 struct rp_err *err)
+/** Runs the captured kernel with the sizes of the inputs of now. */
+static int find_bound(struct rp_variation_runs *v, struct rp_err *err)
+{
+    struct rp_replay_trial *trial = v->trial;
+    const struct rp_replay_kernel *kernel = trial->r->kernel;
+    double us;
+    int rc = rp_rounding_bound_find(trial, err); /* whether it has one at all */
+
+    if (rc < 0 || !trial->bound.wanted)
+        return rc;
+    rp_rounding_bound_begin(&trial->bound, (int)v->now);
+    trial->r->kernel = &trial->r->original;
+    v->sizes = true;
+    rc = run(v, &us, err);
+    v->sizes = false;
+    if (rc == 0)
+        rc = rp_replay_look_at(trial->r, rp_rounding_bound_keep, trial, err);
+    trial->r->kernel = kernel;
+    return rc;
+}
+
+static int check_once(struct rp_variation_runs *v, double *ret_us, struct rp_replay_outcome *ret,
+                      struct rp_err *err)
 {
     struct judge judge = {.v = v};
     int rc = run(v, ret_us, err);
@@ -614,6 +644,19 @@ static int check(struct rp_variation_runs *v, double *ret_us, struct rp_replay_o
     if (rc == 0)
         *ret = judge.outcome;
     return rc;
+}
+
+static int check(struct rp_variation_runs *v, double *ret_us, struct rp_replay_outcome *ret,
+                 struct rp_err *err)
+{
+    const struct rp_replay_trial *trial = v->trial;
+    int rc = check_once(v, ret_us, ret, err);
+
+    if (rc < 0 || !ret->wrong_bytes || !trial->bound.wanted || trial->bound.inputs == (int)v->now ||
+        trial->r->kernel == &trial->r->original)
+        return rc;
+    rc = find_bound(v, err);
+    return rc < 0 || !trial->bound.wanted ? rc : check_once(v, ret_us, ret, err);
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */
@@ -673,6 +716,8 @@ static int run_first(struct rp_variation_runs *v, struct rp_err *err)
     int rc;
 
     v->pages.count = 0;
+    if (v->trial->bound.inputs == (int)v->now)
+        rp_rounding_bound_begin(&v->trial->bound, RP_BOUND_NONE);
     v->of[v->now].telling_bytes = 0;
     rc = run(v, &us, err);
     v->broke = rc < 0 && err->code == RP_VERDICT;

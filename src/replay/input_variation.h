@@ -41,6 +41,7 @@ struct rp_variation_runs {
     /* These members describe the current variation. */
     enum rp_variation now;
     bool backwards; /**< wavefronts of the captured kernel go in the reverse order */
+    bool sizes;     /**< inputs are made positive, too, for the bound of what rounding may do */
     struct rp_inputs_rule rule;
     bool asked_words; /**< by .inputs */
     struct {

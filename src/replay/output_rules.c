@@ -69,13 +69,17 @@ int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct 
             rule.type = (enum rp_number_type)i;
             good = i != RP_EXACT || !at;
         }
+    if (!good) { /* Tolerances alone are of the usual type. */
+        rule.type = RP_F32;
+        good = take_tolerance(text, &rule);
+    }
     for (; good && at; at = strchr(at + 1, ','))
         good = take_tolerance(at + 1, &rule);
     if (!good)
         return rp_fail(
             err, RP_USAGE,
-            "--compare %s: use exact, or f32, f16, bf16 or f64 with any of abs=X, rel=X, "
-            "ulp=N and normal behind it, separated by commas",
+            "--compare %s: use exact, or any of abs=X, rel=X, ulp=N and normal, separated by "
+            "commas, with f32, f16, bf16 or f64 in front of them",
             text);
     *ret = rule;
     return 0;

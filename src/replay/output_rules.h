@@ -39,8 +39,9 @@ struct rp_compare_rule {
 extern const struct rp_compare_rule rp_exact;
 
 /**
- * Parses "exact", or a type and tolerances such as "f32,rel=1e-5" or "bf16,ulp=1,normal". Without
- * a tolerance numbers must be equal, so only the sign of a zero and the bits of a NaN may differ.
+ * Parses "exact", or a type and tolerances such as "rel=1e-5" (of f32) or "bf16,ulp=1,normal".
+ * Without a tolerance numbers must be equal, so only the sign of a zero and the bits of a NaN may
+ * differ.
  * @return 0 or RP_USAGE
  */
 int rp_compare_rule_parse(const char *text, struct rp_compare_rule *ret, struct rp_err *err);

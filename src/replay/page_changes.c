@@ -441,8 +441,8 @@ static uint64_t other_number(struct rp_number_shape shape, uint64_t hash, uint64
     return bits ^ power / 4;
 }
 
-/* Returns a value that a kernel may not expect: half of the values get the other sign, and others
- * become 0, or a thousand times larger or smaller.
+/* Returns a value that a kernel may not expect: half of the values get the other sign, and digits
+ * that a narrower type does not have; others become 0, or a thousand times larger or smaller.
  */
 static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t bits)
 {
@@ -454,7 +454,7 @@ static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t
         return 0;
     if ((hash & 15) == 1 && look(shape, other) == NUMBER && ((other ^ bits) & sign) == 0)
         return other;
-    return bits ^ sign;
+    return bits ^ sign ^ (hash >> 8 & (((uint64_t)1 << shape.fraction_bits) - 1));
 }
 
 /* A maximum that begins at 0 is right unless all its inputs are negative, so they are in every
@@ -587,6 +587,15 @@ static const enum rp_number_type *numbers_of(const struct rp_inputs_rule *rule, 
 bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes)
 {
     return numbers_of(rule, page, bytes) != NULL;
+}
+
+enum rp_number_type rp_inputs_type(const struct rp_inputs_rule *rule,
+                                   const struct rp_addresses *addresses, const uint8_t *page,
+                                   size_t bytes)
+{
+    const enum rp_number_type *type = numbers_of(rule, page, bytes);
+
+    return type && !addresses_are_in(addresses, page, bytes) ? *type : RP_EXACT;
 }
 
 uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,

@@ -251,6 +251,12 @@ uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
                         const struct rp_addresses *addresses, uint64_t seed, const uint64_t *keep,
                         size_t bytes, uint8_t *page);
 
+/** Returns the type that all numbers of a page can be of. RP_EXACT: they are no numbers, or some
+ * may be addresses. */
+enum rp_number_type rp_inputs_type(const struct rp_inputs_rule *rule,
+                                   const struct rp_addresses *addresses, const uint8_t *page,
+                                   size_t bytes);
+
 /** Tests whether all of a page can be numbers of one type, and some are. */
 bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes);
 

@@ -507,7 +507,12 @@ static void print_comparison_json(const struct rp_replay *r, const struct rp_rep
     printf(", \"most_blocks\": %zu, \"runs_per_block\": %d, \"cache\": \"%s\", \"compare\": ",
            c->most_blocks, RP_COMPARE_RUNS, rp_replay_caches[r->cache]);
     rp_replay_put_string(c->trial.rule_text);
-    printf(", \"compare_runs\": %u", c->trial.own.runs);
+    printf(", \"compare_runs\": %u, \"rounding\": ", c->trial.own.runs);
+    if (c->trial.bound.words)
+        printf("{\"largest\": %.6g, \"allowed\": %.6g}", c->trial.bound.largest,
+               c->trial.bound.allowed);
+    else
+        printf("null");
     printf("},\n  \"memory\": {\"probed\": %s, \"written_bytes\": %" PRIu64
            ", \"poisoned_bytes\": %" PRIu64 ", \"blind_bytes\": %" PRIu64
            ", \"leftovers\": {\"tried\": %s, \"reason\": ",
@@ -625,6 +630,7 @@ static void print_rule(const struct rp_replay_comparison *c)
            "(%s)\n",
            100 * c->margin, 100 * c->noise, c->kernels[0].checked_runs + c->kernels[1].checked_runs,
            c->trial.rule_text);
+    rp_rounding_bound_print(&c->trial.bound, "B");
 }
 
 /** Says what was compared, below the result. */

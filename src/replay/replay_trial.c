@@ -188,6 +188,9 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     w = rp_write_set_find(&judge->trial->set, rp_replay_region(judge->trial->r, m), page);
     rp_compare_words(&rp_exact, contents, expected, RP_PAGE_BYTES, different);
     rp_trial_compare(judge->trial, m, page, contents, expected, bad);
+    rp_rounding_bound_allow(&judge->trial->bound, RP_BOUND_CAPTURED,
+                            (struct rp_page_key){rp_replay_region(judge->trial->r, m), page},
+                            contents, expected, bad);
     memcpy(shown, contents, sizeof shown);
     for (size_t i = 0; i < RP_PAGE_WORDS; i++) {
         const bool written = rp_word_in(w ? w->written : nothing, i);
@@ -261,8 +264,8 @@ int rp_trial_check(struct rp_replay_trial *trial, struct rp_replay_outcome *ret,
     return rc < 0 ? rc : finish(&judge, ret, err);
 }
 
-int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, double *ret_us,
-                 struct rp_replay_outcome *ret, struct rp_err *err)
+static int run_once(struct rp_replay_trial *trial, const struct rp_trial_run *how, double *ret_us,
+                    struct rp_replay_outcome *ret, struct rp_err *err)
 {
     int rc;
 
@@ -283,6 +286,20 @@ int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, 
         ret->leftovers = how->leftovers && trial->leftovers;
     trial->poison = RP_POISON_NAN;
     return rc;
+}
+
+int rp_trial_run(struct rp_replay_trial *trial, const struct rp_trial_run *how, double *ret_us,
+                 struct rp_replay_outcome *ret, struct rp_err *err)
+{
+    int rc = run_once(trial, how, ret_us, ret, err);
+
+    if (rc < 0 || !ret->wrong_bytes || !trial->bound.wanted ||
+        trial->bound.inputs == RP_BOUND_CAPTURED || trial->r->kernel == &trial->r->original)
+        return rc;
+    rc = rp_rounding_bound_find(trial, err);
+    /* What was run in between has left another memory. */
+    return rc < 0 || !trial->bound.wanted ? rc
+                                          : run_once(trial, &rp_trial_first[0], ret_us, ret, err);
 }
 
 /* The words that the captured kernel writes are found by running it from memory that differs from
@@ -737,6 +754,7 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
     trial->addresses = (struct rp_addresses){.ranges = r->ranges, .count = r->range_count};
     trial->leftovers_reason =
         trial->probe ? "the captured kernel does not end with others" : "not asked for";
+    trial->bound = (struct rp_rounding_bound){.wanted = trial->own_spread, .inputs = RP_BOUND_NONE};
     r->kernel = &r->original;
     rc = trial->own_spread ? rp_derived_tolerance_find(&trial->own, r, &trial->rule, err) : 0;
     if (trial->own.regions)

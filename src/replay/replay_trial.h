@@ -83,12 +83,55 @@ void rp_derived_tolerance_compare(const struct rp_derived_tolerance *own, size_t
                                   uint64_t page, const uint8_t *got, const uint8_t *expected,
                                   uint64_t *ret_bad);
 
+/* How far a result may be off that adds up in another order (rounding_bound.c). */
+
+enum { RP_BOUND_NONE = -2, RP_BOUND_CAPTURED = -1 }; /* inputs; others are variations */
+
+/** What the captured kernel gives for the absolute values of its inputs. */
+struct rp_bound_page {
+    struct rp_page_key key;
+    enum rp_number_type type;
+    uint8_t sizes[RP_PAGE_BYTES];
+};
+
+struct rp_rounding_bound {
+    bool wanted; /**< no rule was given, and it is not known that there is no bound */
+    bool proved; /**< the captured kernel computes sums of products */
+    int inputs;  /**< whose pages these are */
+    struct {
+        RP_VEC(struct rp_bound_page);
+    } pages;
+    uint64_t words;          /**< that were off and near enough */
+    double largest, allowed; /**< of the word that is off by most of what it may be */
+};
+
+struct rp_replay_trial;
+
+/** Finds the bound for the captured inputs, if there is one. */
+int rp_rounding_bound_find(struct rp_replay_trial *trial, struct rp_err *err);
+/** Forgets the bound of other inputs. */
+void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs);
+/** Returns the type of the numbers in a page of inputs. RP_EXACT: it has none. */
+enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial, const uint8_t *page,
+                                           size_t bytes);
+/** Makes the numbers of a page positive. */
+void rp_rounding_bound_sizes(enum rp_number_type type, size_t bytes, uint8_t *page);
+/** Keeps a page of what the captured kernel gives for those. @param data the trial */
+int rp_rounding_bound_keep(void *data, const struct rp_capture_memory *m, uint64_t page,
+                           const uint8_t *contents, const uint8_t *expected, struct rp_err *err);
+/** Says by how much results differ, in a line, if they do. */
+void rp_rounding_bound_print(const struct rp_rounding_bound *bound, const char *who);
+/** Takes words off the wrong ones that are near enough. */
+void rp_rounding_bound_allow(struct rp_rounding_bound *bound, int inputs, struct rp_page_key key,
+                             const uint8_t *got, const uint8_t *expected, uint64_t *bad);
+
 struct rp_replay_trial {
     struct rp_replay *r;
     struct rp_compare_rule rule; /**< of the first region that has one, if it is not given */
     bool own_spread; /**< the rule is to come from what runs of the captured kernel differ by */
     struct rp_derived_tolerance own; /**< then */
     char rule_text[RP_COMPARE_TEXT]; /**< which it is */
+    struct rp_rounding_bound bound;  /**< beside it */
     bool probe; /**< find out by running the captured kernel from other memory what it writes */
     unsigned not_varied; /**< kinds of other inputs (page_changes.h), likewise */
     unsigned left_out;   /**< ways of changing memory that it does not survive (replay_trial.c) */

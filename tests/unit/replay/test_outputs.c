@@ -45,7 +45,7 @@ static void test_rules(void **state)
     static const char *const wrong[] = {
         "",           "f31",         "f32,",        "f32,abs",    "f32,abs=",    "f32,abs=x",
         "f32,abs=1x", "f32,ulp=0.5", "exact,abs=1", "f32,abs=-1", "f32,abs=nan", "f32,rel=1e999",
-        "f32 ,abs=1", "f32,foo=1"};
+        "f32 ,abs=1", "f32,foo=1",   "ulp",         "ulp=2,f32"};
 
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -57,6 +57,8 @@ static void test_rules(void **state)
         assert_int_equal(r.ulp, 77);
     }
     assert_true(rule("bf16,ulp=3,rel=0.5,abs=1e-3").ulp == 3);
+    assert_true(rule("ulp=2").type == RP_F32 && rule("ulp=2").ulp == 2);
+    assert_true(rule("rel=1e-3,abs=1").rel == 1e-3 && rule("rel=1e-3,abs=1").abs == 1);
     assert_true(rule("bf16,ulp=3,rel=0.5,abs=1e-3").rel == 0.5);
     assert_true(rule("bf16,ulp=3,rel=0.5,abs=1e-3").abs == 1e-3);
 }

@@ -1,0 +1,132 @@
+/* Sums in another order: by hand, and sums of the host in both orders. */
+#include <math.h>
+
+#include "unit/cmocka_all.h"
+
+#include "replay/rounding_bound.c"
+
+enum { TERMS = 100, SUMS = RP_PAGE_BYTES / 4 };
+
+static uint32_t as_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void inputs_are_doubled_or_made_positive(void **state)
+{
+    (void)state;
+    assert_int_equal(changed_number(RP_F32, DOUBLE, as_bits(-1.5F)), as_bits(-3.0F));
+    assert_int_equal(changed_number(RP_F32, DOUBLE, as_bits(0.0F)), as_bits(0.0F));
+    assert_int_equal(changed_number(RP_F32, DOUBLE, as_bits(INFINITY)), as_bits(INFINITY));
+    assert_int_equal(changed_number(RP_F32, ABSOLUTE, as_bits(-1.5F)), as_bits(1.5F));
+    assert_int_equal(changed_number(RP_F16, ABSOLUTE, 0xbc00), 0x3c00);
+    assert_int_equal(changed_number(RP_F64, DOUBLE, 0x3ff0000000000000), 0x4000000000000000);
+}
+
+static int degree_of(const double (*pairs)[2], size_t count)
+{
+    struct look look = {.degree = -1};
+
+    for (size_t i = 0; i < count; i++)
+        note_degree(&look, pairs[i][0], pairs[i][1]);
+    return look.odd ? -2 : look.degree;
+}
+
+static void only_sums_of_products_have_a_degree(void **state)
+{
+    static const double products[][2] = {{0, 0}, {3, 12}, {-5, -20}}, norms[][2] = {{0.5, 0.5}},
+                        mixed[][2] = {{3, 12}, {1, 2}}, others[][2] = {{3, 5}},
+                        from_0[][2] = {{1, 2}, {0, 1}};
+
+    (void)state;
+    assert_int_equal(degree_of(products, 3), 2);
+    assert_int_equal(degree_of(norms, 1), 0);
+    assert_int_equal(degree_of(mixed, 2), -2);
+    assert_int_equal(degree_of(others, 1), -2);
+    assert_int_equal(degree_of(from_0, 2), -2);
+}
+
+/* Terms of both signs, of which little is left. */
+static float term(unsigned sum, unsigned i)
+{
+    const float value = (float)((sum * 7919 + i * 104729) % 1000003) / 1000.0F;
+
+    return i % 2 ? -value : value;
+}
+
+struct sums {
+    float one[SUMS], two[SUMS], half[SUMS], sizes[SUMS];
+};
+
+static void add_up(struct sums *s)
+{
+    for (unsigned sum = 0; sum < SUMS; sum++) {
+        volatile float even = 0, odd = 0;
+
+        s->one[sum] = s->half[sum] = s->sizes[sum] = 0;
+        for (unsigned i = 0; i < TERMS; i++) {
+            const uint32_t rounded = as_bits(term(sum, i)) & 0xffff0000;
+            float coarse;
+
+            memcpy(&coarse, &rounded, sizeof coarse);
+            s->one[sum] += term(sum, i);
+            s->half[sum] += coarse;
+            s->sizes[sum] += fabsf(term(sum, i));
+            if (i % 2)
+                odd += term(sum, i);
+            else
+                even += term(sum, i);
+        }
+        s->two[sum] = even + odd;
+    }
+}
+
+static size_t bad_of(struct rp_rounding_bound *bound, const float *got, const float *expected)
+{
+    uint64_t bad[RP_PAGE_MASKS];
+    size_t count = 0;
+
+    rp_compare_words(&rp_exact, (const uint8_t *)got, (const uint8_t *)expected, RP_PAGE_BYTES,
+                     bad);
+    rp_rounding_bound_allow(bound, RP_BOUND_CAPTURED, (struct rp_page_key){3, 5},
+                            (const uint8_t *)got, (const uint8_t *)expected, bad);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+        count += (size_t)__builtin_popcountll(bad[i]);
+    return count;
+}
+
+static void another_order_is_near_and_fewer_digits_are_not(void **state)
+{
+    static struct sums sums;
+    struct rp_rounding_bound bound = {.wanted = true, .inputs = RP_BOUND_CAPTURED};
+    struct rp_bound_page *page = rp_vec_add(&bound.pages);
+
+    (void)state;
+    add_up(&sums);
+    page->key = (struct rp_page_key){3, 5};
+    page->type = RP_F32;
+    memcpy(page->sizes, sums.sizes, RP_PAGE_BYTES);
+    assert_memory_not_equal(sums.one, sums.two, RP_PAGE_BYTES);
+    assert_int_equal(bad_of(&bound, sums.two, sums.one), 0);
+    assert_true(bound.words > 0 && bound.largest > 0 && bound.largest <= bound.allowed);
+    assert_true(bad_of(&bound, sums.half, sums.one) > SUMS / 2);
+    sums.two[9] = NAN;
+    assert_int_equal(bad_of(&bound, sums.two, sums.one), 1);
+    bound.inputs = 0; /* of other inputs */
+    assert_true(bad_of(&bound, sums.two, sums.one) > 1);
+    rp_vec_free(&bound.pages);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_are_doubled_or_made_positive),
+        cmocka_unit_test(only_sums_of_products_have_a_degree),
+        cmocka_unit_test(another_order_is_near_and_fewer_digits_are_not),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
