@@ -17,7 +17,7 @@
 
 int rp_check_words(const char *option, const char *text, struct rp_err *err)
 {
-    static const char *const words[] = {"races", "uninit", "bounds"};
+    static const char *const words[] = {"races", "uninit", "bounds", "waits"};
 
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
@@ -26,8 +26,8 @@ int rp_check_words(const char *option, const char *text, struct rp_err *err)
             known |= strlen(words[i]) == length && memcmp(words[i], at, length) == 0;
         if (!known)
             return rp_fail(err, RP_USAGE,
-                           "%s %s: use races, uninit, bounds, or several with commas", option,
-                           text);
+                           "%s %s: use races, uninit, bounds, waits, or several with commas",
+                           option, text);
         at += length;
         if (!*at)
             return 0;

@@ -20,6 +20,7 @@ static const struct {
     {"lost-update", "lost update: another wave may store between this load and store"},
     {"bounds", "access outside of what was allocated"},
     {"uninit", "read of what nothing has written"},
+    {"wait", "use of what a load has not brought yet"},
     {"same-value", "note: unordered stores of the same value"},
 };
 
@@ -44,9 +45,10 @@ static void put_side(const struct rp_check_side *s, struct rp_buf *to)
 
 static const char *space_of(const struct rp_check_finding *f)
 {
-    return strcmp(f->memory, "lds") == 0       ? "LDS"
-           : strcmp(f->memory, "scratch") == 0 ? "private memory"
-                                               : "memory";
+    return strcmp(f->memory, "lds") == 0         ? "LDS"
+           : strcmp(f->memory, "scratch") == 0   ? "private memory"
+           : strcmp(f->memory, "registers") == 0 ? "registers"
+                                                 : "memory";
 }
 
 /* Says where in its buffer the access begins, or how far from it. */
@@ -62,9 +64,22 @@ static void put_buffer(const struct rp_check_finding *f, struct rp_buf *to)
     rp_buf_printf(to, " of %" PRIu64 " bytes", f->buffer_bytes);
 }
 
+/* "v5", "s[4:7]" */
+static void put_registers(const struct rp_check_finding *f, struct rp_buf *to)
+{
+    const char file = "sva"[f->address / 256 % 3];
+    const uint64_t first = f->address % 256, last = first + f->bytes / 4 - 1;
+    if (first == last)
+        rp_buf_printf(to, "   %c%" PRIu64, file, first);
+    else
+        rp_buf_printf(to, "   %c[%" PRIu64 ":%" PRIu64 "]", file, first, last);
+}
+
 static void put_place(const struct rp_check_finding *f, struct rp_buf *to)
 {
-    if (strcmp(f->memory, "global") != 0)
+    if (strcmp(f->memory, "registers") == 0)
+        put_registers(f, to);
+    else if (strcmp(f->memory, "global") != 0)
         rp_buf_printf(to, "   %s byte %" PRIu64 " of %" PRIu64, space_of(f), f->address,
                       f->buffer_bytes);
     else

@@ -4,7 +4,8 @@
  * While bounds are checked an allocation gets a page more than was asked for, so that what is just
  * behind it is nobody else's. While reads of unwritten memory are found it begins with words that
  * follow from their addresses; whoever reads such a word reads what nobody has written, be it a
- * kernel, a copy or the host.
+ * kernel, a copy or the host. What is freed is not given back at once, so that whoever still comes
+ * there is found, and harms nobody else.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,11 +15,16 @@
 
 enum { MOST_FILLED = 64 << 20 }; /* Larger ones would take the host's memory. */
 
+enum { MOST_HELD = 256, MOST_HELD_BYTES = 64 << 20 };
+
 /* Sorted by begin. The program allocates from any thread. */
 static struct {
     pthread_mutex_t lock;
     struct rp_allocation *at;
     size_t count, room;
+    struct rp_allocation held[MOST_HELD]; /**< freed and not given back: a ring */
+    size_t first_held, held_count;
+    uint64_t held_bytes;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Returns the index of the first one that begins above @p va. */
@@ -65,9 +71,24 @@ uint32_t rp_allocation_word(uint64_t va)
     return (uint32_t)(x >> 32) | 1;
 }
 
+static void drop(size_t at)
+{
+    memmove(all.at + at, all.at + at + 1, (all.count - at - 1) * sizeof *all.at);
+    all.count--;
+}
+
+/* Takes out what lay where something else is now. */
+static void drop_freed(uint64_t begin, uint64_t bytes)
+{
+    size_t at = behind(begin + bytes - (bytes > 0));
+    while (at && all.at[at - 1].begin + all.at[at - 1].bytes > begin && all.at[at - 1].freed)
+        drop(--at);
+}
+
 void rp_allocation_add(uint64_t begin, uint64_t bytes, bool filled)
 {
     pthread_mutex_lock(&all.lock);
+    drop_freed(begin, bytes);
     if (make_room()) {
         const size_t at = behind(begin);
         memmove(all.at + at + 1, all.at + at, (all.count - at) * sizeof *all.at);
@@ -77,15 +98,35 @@ void rp_allocation_add(uint64_t begin, uint64_t bytes, bool filled)
     pthread_mutex_unlock(&all.lock);
 }
 
-void rp_allocation_remove(uint64_t begin)
+/* Returns the address of the one that is held no more, or 0. */
+static uint64_t release(void)
 {
+    if (all.held_count < MOST_HELD && all.held_bytes <= MOST_HELD_BYTES)
+        return 0;
+    const struct rp_allocation *a = &all.held[all.first_held++ % MOST_HELD];
+    all.held_count--;
+    all.held_bytes -= a->bytes;
+    return a->begin;
+}
+
+bool rp_allocation_free(uint64_t begin, uint64_t *ret_release)
+{
+    *ret_release = 0;
     pthread_mutex_lock(&all.lock);
     const size_t at = behind(begin);
-    if (at && all.at[at - 1].begin == begin) {
-        memmove(all.at + at - 1, all.at + at, (all.count - at) * sizeof *all.at);
-        all.count--;
+    struct rp_allocation *a = at ? &all.at[at - 1] : NULL;
+    const bool known = a && a->begin == begin && !a->freed;
+    const bool held = known && rp_check_what() & RP_CHECK_BOUNDS && a->bytes <= MOST_HELD_BYTES / 4;
+    if (held) {
+        a->freed = true;
+        *ret_release = release();
+        all.held[(all.first_held + all.held_count++) % MOST_HELD] = *a;
+        all.held_bytes += a->bytes;
+    } else if (known) {
+        drop(at - 1);
     }
     pthread_mutex_unlock(&all.lock);
+    return held;
 }
 
 static uint64_t distance_of(const struct rp_allocation *a, uint64_t va, uint64_t bytes)
@@ -95,19 +136,35 @@ static uint64_t distance_of(const struct rp_allocation *a, uint64_t va, uint64_t
     return va + bytes > a->begin + a->bytes ? va + bytes - (a->begin + a->bytes) : 0;
 }
 
-bool rp_allocation_near(uint64_t va, uint64_t bytes, struct rp_allocation *ret)
+/* What is freed counts only for what is inside. */
+static bool is_candidate(const struct rp_allocation *a, uint64_t va, uint64_t bytes)
+{
+    return !a->freed || distance_of(a, va, bytes) == 0;
+}
+
+bool rp_allocation_nearest(uint64_t va, uint64_t bytes, struct rp_allocation *ret)
 {
     const struct rp_allocation *best = NULL;
     pthread_mutex_lock(&all.lock);
     const size_t at = behind(va);
-    for (size_t i = at ? at - 1 : 0; i < all.count && i <= at; i++) {
-        const struct rp_allocation *a = &all.at[i];
-        if (distance_of(a, va, bytes) <= RP_ALLOCATION_PADDING &&
-            (!best || distance_of(a, va, bytes) < distance_of(best, va, bytes)))
-            best = a;
-    }
+    size_t low = at, high = at;
+    while (low && !is_candidate(&all.at[low - 1], va, bytes))
+        low--;
+    while (high < all.count && !is_candidate(&all.at[high], va, bytes))
+        high++;
+    if (low)
+        best = &all.at[low - 1];
+    if (high < all.count &&
+        (!best || distance_of(&all.at[high], va, bytes) < distance_of(best, va, bytes)))
+        best = &all.at[high];
     if (best)
         *ret = *best;
     pthread_mutex_unlock(&all.lock);
     return best;
+}
+
+bool rp_allocation_near(uint64_t va, uint64_t bytes, struct rp_allocation *ret)
+{
+    return rp_allocation_nearest(va, bytes, ret) &&
+           distance_of(ret, va, bytes) <= RP_ALLOCATION_PADDING;
 }

@@ -23,12 +23,14 @@
 struct rp_check_record;
 struct rp_check_update;
 struct rp_dispatch;
+struct rp_kernel;
 
 /** These are the bits of what is checked. */
 enum {
     RP_CHECK_RACES = 1u << 0,
     RP_CHECK_UNINIT = 1u << 1,
     RP_CHECK_BOUNDS = 1u << 2,
+    RP_CHECK_WAITS = 1u << 3,
 };
 
 /** Returns the bits of a list of words with commas, or 0 for any other text. */
@@ -42,6 +44,8 @@ unsigned rp_check_parse(const char *text);
 void rp_check_begin(unsigned what, const char *folder);
 /** Watches no more. */
 void rp_check_end(void);
+/** A dispatch of a queue has ended that began and ended at these times of the device. */
+void rp_check_dispatch_over(struct rp_dispatch *d, uint64_t queue, uint64_t start, uint64_t end);
 
 /** Returns what is checked. */
 unsigned rp_check_what(void);
@@ -68,6 +72,13 @@ struct rp_known {
 
 struct rp_known_groups;
 
+/** Registers that a load fills when it is complete; kind RP_OPND_NONE: it fills none. */
+struct rp_pending {
+    uint32_t site;
+    uint8_t kind, index, dwords; /**< as of struct rp_opnd */
+    uint8_t fmt;                 /**< of the load */
+};
+
 struct rp_order_wave {
     uint32_t number;  /**< of the latest memory instruction */
     uint32_t version; /**< changes whenever the rest does */
@@ -88,6 +99,8 @@ struct rp_order_wave {
     bool scalar;         /**< some of those that lgkmcnt counts complete in any order */
     uint32_t memory[64]; /**< their numbers: a ring */
     uint32_t lds[16];
+    struct rp_pending memory_fills[64],
+        lds_fills[16]; /**< what they fill, where waits are checked */
 };
 
 /** What the waves of a workgroup told at their latest two barriers. */
@@ -148,6 +161,15 @@ const struct rp_known *rp_known_find(const struct rp_known_groups *groups, uint3
 
 void rp_known_drop(struct rp_known_groups *groups);
 
+/* ---- registers that loads have not filled yet ---- */
+
+/** The wave has issued a memory instruction. */
+void rp_pending_issued(struct rp_order_wave *w, const struct rp_insn *in, uint32_t number,
+                       uint32_t site);
+/** Returns what the instruction uses too early, or NULL. @param ret_written  else it is read */
+const struct rp_pending *rp_pending_used(const struct rp_order_wave *w, const struct rp_insn *in,
+                                         bool *ret_written);
+
 /* ---- what the program has allocated ---- */
 
 enum { RP_ALLOCATION_PADDING = 4096 };
@@ -156,6 +178,7 @@ enum { RP_ALLOCATION_PADDING = 4096 };
 struct rp_allocation {
     uint64_t begin, bytes;
     bool filled; /**< with rp_allocation_word() */
+    bool freed;
 };
 
 /** Returns how many bytes an allocation is to get more than was asked for. */
@@ -165,9 +188,17 @@ bool rp_allocation_is_filled(uint64_t bytes);
 /** Returns what a dword holds that nobody has written. */
 uint32_t rp_allocation_word(uint64_t va);
 void rp_allocation_add(uint64_t begin, uint64_t bytes, bool filled);
-void rp_allocation_remove(uint64_t begin);
+/**
+ * The program has freed it. It stays known as such until another one takes its place.
+ * @param ret_release  the allocation that is to be given back now, because enough others are held
+ *                     back, so that what still comes there is found; 0: none
+ * @return false: it is not known, and to be given back itself
+ */
+bool rp_allocation_free(uint64_t begin, uint64_t *ret_release);
 /** Finds the allocation that an access is in, or else the nearest one, if one is near. */
 bool rp_allocation_near(uint64_t va, uint64_t bytes, struct rp_allocation *ret);
+/** Finds the nearest one, however far it is. */
+bool rp_allocation_nearest(uint64_t va, uint64_t bytes, struct rp_allocation *ret);
 
 /* ---- what has been accessed ---- */
 
@@ -234,6 +265,24 @@ struct rp_check_dispatch;
 struct rp_check_dispatch *rp_check_dispatch_new(struct rp_dispatch *d);
 void rp_check_dispatch_free(struct rp_check_dispatch *c);
 
+/** Returns the dispatch of a workgroup, and which one of the process it is. */
+const struct rp_dispatch *rp_check_dispatch_of(const struct rp_check_group *g,
+                                               uint64_t *ret_number);
+
+/** Calls for each page of memory that the dispatch has accessed. */
+void rp_shadow_visit(const struct rp_check_dispatch *c,
+                     void (*visit)(void *data, uint64_t page, const struct rp_shadow *cells),
+                     void *data);
+
+/** The first access was in a dispatch before this one, of so many workgroups in each dimension. */
+void rp_shadow_report_between(const struct rp_check_dispatch *c, const struct rp_past *first,
+                              const uint32_t first_groups[3], const struct rp_past *second,
+                              uint64_t address);
+
+/** Compares a dispatch that has ended with those before it that nothing orders. */
+void rp_footprint_add(struct rp_check_dispatch *c, const struct rp_kernel *kernel, uint64_t queue,
+                      uint64_t start, uint64_t end);
+
 struct rp_check_group *rp_check_group_new(struct rp_check_dispatch *c, struct rp_group *g);
 void rp_check_group_free(struct rp_check_group *g);
 
@@ -268,6 +317,7 @@ enum rp_finding_kind {
     RP_FINDING_SAME_VALUE, /**< a note: the values are the same */
     RP_FINDING_BOUNDS,     /**< outside of what was allocated */
     RP_FINDING_UNINIT,     /**< nothing has written what is read */
+    RP_FINDING_WAIT,       /**< a register is used before a load has filled it */
     RP_FINDING_KINDS,
 };
 
@@ -283,10 +333,12 @@ struct rp_finding {
     uint64_t dispatch_number; /**< of the process */
     enum rp_finding_kind kind;
     bool lds, scratch;
-    bool alone; /**< there is no second access */
+    bool alone;                   /**< there is no second access */
+    const uint32_t *first_groups; /**< of another dispatch, in which the first was; NULL */
     struct rp_finding_side first, second;
     struct rp_allocation buffer; /**< that the address is in, or near; 0 bytes: unknown */
-    uint64_t address;            /**< or offset in the LDS */
+    uint64_t address;            /**< or offset in the LDS, or a register: VGPRs from 256 on, AGPRs
+                                      from 512 on */
     uint32_t bytes;
     const char *why; /**< what is missing between them */
 };

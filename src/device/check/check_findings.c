@@ -69,7 +69,7 @@ unsigned rp_check_what(void)
 
 unsigned rp_check_parse(const char *text)
 {
-    static const char *const words[] = {"races", "uninit", "bounds"};
+    static const char *const words[] = {"races", "uninit", "bounds", "waits"};
     unsigned what = 0;
     while (*text) {
         const size_t length = strcspn(text, ",");
@@ -398,17 +398,18 @@ static void find_object(uint32_t site)
 static bool is_same(const struct rp_finding *a, const struct rp_finding *b)
 {
     if (a->alone && b->alone)
-        return a->kind == b->kind && a->lds == b->lds && a->first.site == b->first.site;
+        return a->kind == b->kind && a->lds == b->lds && a->first.site == b->first.site &&
+               a->why == b->why;
     return a->kind == b->kind && a->lds == b->lds &&
            ((a->first.site == b->first.site && a->second.site == b->second.site) ||
             (a->first.site == b->second.site && a->second.site == b->first.site));
 }
 
 /* Unfolds the number of a workgroup. */
-static void group_id(const struct rp_kernel *k, uint64_t index, uint32_t id[3])
+static void group_id(const uint32_t groups[3], uint64_t index, uint32_t id[3])
 {
     for (unsigned i = 0; i < 3; i++) {
-        const uint32_t count = k->groups[i] ? k->groups[i] : 1;
+        const uint32_t count = groups[i] ? groups[i] : 1;
         id[i] = (uint32_t)(index % count);
         index /= count;
     }
@@ -433,9 +434,9 @@ void rp_finding_add(const struct rp_finding *f)
                         .kernel_va = d->launch.kernel_object_va,
                         .dispatch = f->dispatch_number,
                         .count = 1};
-    group_id(&d->kernel, f->first.group, e->group[0]);
+    group_id(f->first_groups ? f->first_groups : d->kernel.groups, f->first.group, e->group[0]);
     if (!f->alone)
-        group_id(&d->kernel, f->second.group, e->group[1]);
+        group_id(d->kernel.groups, f->second.group, e->group[1]);
     e->kernel_object = (int16_t)object_of(e->kernel_va, &e->kernel_address);
     find_object(f->first.site);
     if (!f->alone)
@@ -449,6 +450,7 @@ static const char *const kind_words[RP_FINDING_KINDS] = {
     [RP_FINDING_RACE] = "race",        [RP_FINDING_LANES] = "lanes",
     [RP_FINDING_LOST] = "lost-update", [RP_FINDING_SAME_VALUE] = "same-value",
     [RP_FINDING_BOUNDS] = "bounds",    [RP_FINDING_UNINIT] = "uninit",
+    [RP_FINDING_WAIT] = "wait",
 };
 
 static const char *access_word(uint8_t kind)
@@ -460,6 +462,8 @@ static const char *access_word(uint8_t kind)
 
 static const char *memory_word(const struct rp_finding *f)
 {
+    if (f->kind == RP_FINDING_WAIT)
+        return "registers";
     return f->lds ? "lds" : f->scratch ? "scratch" : "global";
 }
 

@@ -54,6 +54,12 @@ struct rp_check_dispatch *rp_check_dispatch_new(struct rp_dispatch *d)
     return c;
 }
 
+const struct rp_dispatch *rp_check_dispatch_of(const struct rp_check_group *g, uint64_t *ret_number)
+{
+    *ret_number = g->dispatch->number;
+    return g->dispatch->dispatch;
+}
+
 static void free_syncs(struct rp_check_dispatch *c)
 {
     for (unsigned b = 0; b < SYNC_BUCKETS; b++)
@@ -301,7 +307,7 @@ static struct rp_finding finding_of(const struct rp_watch *a, enum rp_finding_ki
                            .why = why};
     if (a->lds)
         f.buffer.bytes = a->group->dispatch->dispatch->launch.group_segment_bytes;
-    else if (!rp_allocation_near(address, a->bytes, &f.buffer))
+    else if (!rp_allocation_nearest(address, a->bytes, &f.buffer))
         f.buffer = (struct rp_allocation){0};
     return f;
 }
@@ -408,6 +414,35 @@ static void conflict(struct rp_watch *a, struct rp_shadow *c, struct rp_past *t,
     }
     report(a, t, t->same ? RP_FINDING_SAME_VALUE : RP_FINDING_RACE, lane, address,
            what_lacks(a, t));
+}
+
+/* ---- between dispatches ---- */
+
+void rp_shadow_visit(const struct rp_check_dispatch *c,
+                     void (*visit)(void *data, uint64_t page, const struct rp_shadow *cells),
+                     void *data)
+{
+    for (unsigned b = 0; b < PAGE_BUCKETS; b++)
+        for (const struct page *p = c->pages[b]; p; p = p->next)
+            visit(data, p->number, p->cell);
+}
+
+void rp_shadow_report_between(const struct rp_check_dispatch *c, const struct rp_past *first,
+                              const uint32_t first_groups[3], const struct rp_past *second,
+                              uint64_t address)
+{
+    struct rp_finding f = {.dispatch = c->dispatch,
+                           .dispatch_number = c->number,
+                           .kind = RP_FINDING_RACE,
+                           .address = address,
+                           .bytes = 4,
+                           .first_groups = first_groups,
+                           .first = side_of(first),
+                           .second = side_of(second),
+                           .why = "nothing orders the dispatches, which are of different queues"};
+    if (!rp_allocation_nearest(address, 4, &f.buffer))
+        f.buffer = (struct rp_allocation){0};
+    rp_finding_add(&f);
 }
 
 /* ---- one dword ---- */
@@ -558,17 +593,40 @@ static bool is_inside(const struct rp_allocation *m, uint64_t va, unsigned bytes
     return va >= m->begin && va - m->begin + bytes <= m->bytes;
 }
 
-/* Memory that is near no allocation is not the program's: arguments, code, the runtime's own. */
+static void report_outside(const struct rp_watch *a, unsigned lane, const char *why)
+{
+    report_alone(a, RP_FINDING_BOUNDS, lane, a->va[lane], why);
+}
+
+/* Memory that is near no allocation is not the program's: arguments, code, the runtime's own. What
+ * is not even mapped will fault, which may be the end of the program. */
+static void check_far(const struct rp_watch *a, unsigned lane)
+{
+    if (rp_mem_find(rp_mem_of(a->wave), a->va[lane], a->bytes, 0))
+        return;
+    report_outside(a, lane, "nothing is there: it faults");
+    rp_findings_flush();
+}
+
 static void check_bounds(struct rp_watch *a, unsigned lane)
 {
     const uint64_t va = a->va[lane];
+    const bool bounds = checks(RP_CHECK_BOUNDS);
     struct rp_allocation near;
-    if (is_inside(&a->inside, va, a->bytes) || !rp_allocation_near(va, a->bytes, &near))
+    if (is_inside(&a->inside, va, a->bytes))
         return;
-    if (is_inside(&near, va, a->bytes))
-        a->inside = near;
-    else if (checks(RP_CHECK_BOUNDS))
-        report_alone(a, RP_FINDING_BOUNDS, lane, va, "outside of what was allocated");
+    if (!rp_allocation_near(va, a->bytes, &near)) {
+        if (bounds)
+            check_far(a, lane);
+        return;
+    }
+    if (!is_inside(&near, va, a->bytes) && bounds)
+        report_outside(a, lane, "outside of what was allocated");
+    else if (near.freed && bounds)
+        report_outside(a, lane, "it has been freed");
+    if (!is_inside(&near, va, a->bytes) || near.freed)
+        return;
+    a->inside = near;
 }
 
 static void check_written(struct rp_watch *a, unsigned lane, uint64_t at)
@@ -576,7 +634,7 @@ static void check_written(struct rp_watch *a, unsigned lane, uint64_t at)
     const uint32_t *word = rp_mem_find(rp_mem_of(a->wave), at, 4, 0);
     struct rp_allocation in;
     if (!word || *word != rp_allocation_word(at) || !rp_allocation_near(at, 4, &in) || !in.filled ||
-        !is_inside(&in, at, 4) || rp_site_selects(a->site, a->wave))
+        in.freed || !is_inside(&in, at, 4) || rp_site_selects(a->site, a->wave))
         return;
     report_alone(a, RP_FINDING_UNINIT, lane, at, "nothing has written it");
 }

@@ -212,6 +212,54 @@ static struct rp_check_group *group_of(const struct rp_wave *w)
     return w->group->check;
 }
 
+static void report_wait(const struct rp_wave *w, const struct rp_insn *in,
+                        const struct rp_pending *p, bool written)
+{
+    const struct rp_check_group *g = group_of(w);
+    const struct rp_finding_side here = {.group = g->order.index,
+                                         .wave = w->id_in_group,
+                                         .lane = rp_first_lane(RP_EXEC(w) ? RP_EXEC(w) : 1),
+                                         .kind = written ? RP_PAST_WRITE : 0};
+    struct rp_finding f = {.dispatch = rp_check_dispatch_of(g, &f.dispatch_number),
+                           .kind = RP_FINDING_WAIT,
+                           .first = here,
+                           .second = here,
+                           .address = p->index + (p->kind == RP_OPND_VGPR   ? 256u
+                                                  : p->kind == RP_OPND_AGPR ? 512u
+                                                                            : 0),
+                           .bytes = 4u * p->dwords,
+                           .why = p->fmt == RP_FMT_SMEM || p->fmt == RP_FMT_DS
+                                      ? "no s_waitcnt lgkmcnt waits for the load"
+                                      : "no s_waitcnt vmcnt waits for the load"};
+    f.first.site = p->site;
+    f.first.kind = 0;
+    f.second.site = rp_check_site(w->pc - in->size_bytes, in, w);
+    rp_finding_add(&f);
+}
+
+/* Called before the instruction is issued. */
+static void check_waits(struct rp_wave *w, const struct rp_insn *in)
+{
+    const struct rp_order_wave *order = &group_of(w)->order.wave[w->id_in_group];
+    const struct rp_pending *p;
+    bool written;
+    if ((!order->memory_count && !order->lds_count) || w->gpr_idx)
+        return;
+    p = rp_pending_used(order, in, &written);
+    if (!p)
+        return;
+    pthread_mutex_lock(&checks.lock);
+    report_wait(w, in, p, written);
+    pthread_mutex_unlock(&checks.lock);
+}
+
+static int use_gate(struct rp_wave *w, const struct rp_insn *in)
+{
+    if (group_of(w))
+        check_waits(w, in);
+    return in->watched(w, in);
+}
+
 static void note_access(struct rp_wave *w, const struct rp_insn *in)
 {
     struct rp_check_group *g = group_of(w);
@@ -230,6 +278,8 @@ static void note_access(struct rp_wave *w, const struct rp_insn *in)
     rp_order_catch_up(&g->order, a.order);
     a.number = rp_order_issue(&g->order, a.order, in);
     a.site = rp_check_site(a.pc, in, w);
+    if (rp_check_what() & RP_CHECK_WAITS)
+        rp_pending_issued(a.order, in, a.number, a.site);
     if (a.lanes && a.site)
         watch_access(&a);
     pthread_mutex_unlock(&checks.lock);
@@ -252,6 +302,8 @@ static int access_gate(struct rp_wave *w, const struct rp_insn *in)
     struct rp_check_group *g = group_of(w);
     if (!g)
         return in->watched(w, in);
+    if (rp_check_what() & RP_CHECK_WAITS)
+        check_waits(w, in);
     note_access(w, in);
     const int step = in->watched(w, in);
     if (in->dst.dwords == 2 && in->fmt == RP_FMT_FLAT && kind_of(in) & RP_PAST_ATOMIC)
@@ -330,7 +382,9 @@ static rp_insn_fn *front_of(const struct rp_insn *in)
         return cache_gate;
     const bool memory = in->fmt == RP_FMT_DS || in->fmt == RP_FMT_FLAT || in->fmt == RP_FMT_MUBUF ||
                         in->fmt == RP_FMT_MTBUF || in->fmt == RP_FMT_SMEM;
-    return memory && rp_op_rows[in->op].access != RP_ACCESS_NONE ? access_gate : NULL;
+    if (memory && rp_op_rows[in->op].access != RP_ACCESS_NONE)
+        return access_gate;
+    return rp_check_what() & RP_CHECK_WAITS ? use_gate : NULL;
 }
 
 /* ---- what the executor tells ---- */
@@ -339,6 +393,15 @@ static void on_dispatch(struct rp_dispatch *d)
 {
     pthread_mutex_lock(&checks.lock);
     d->checked = rp_check_dispatch_new(d);
+    pthread_mutex_unlock(&checks.lock);
+}
+
+void rp_check_dispatch_over(struct rp_dispatch *d, uint64_t queue, uint64_t start, uint64_t end)
+{
+    if (!d->checked || !(rp_check_what() & RP_CHECK_RACES))
+        return;
+    pthread_mutex_lock(&checks.lock);
+    rp_footprint_add(d->checked, &d->kernel, queue, start, end);
     pthread_mutex_unlock(&checks.lock);
 }
 

@@ -19,6 +19,7 @@
 #include <xmmintrin.h>
 
 #include "arch/arch.h"
+#include "device/check/check.h"
 #include "device/driver/command_processor.h"
 #include "device/driver/device_memory.h"
 #include "device/driver/performance_counters.h"
@@ -253,6 +254,8 @@ static enum rp_cp_progress run(const struct rp_cp *cp, struct rp_cp_queue *queue
                                current(queue)->dispatch.completion, queue->start_ticks,
                                queue->start_ticks + ticks);
     queue->delivery.end_ticks = queue->start_ticks + ticks;
+    rp_check_dispatch_over(queue->dispatch, queue->queue_va, queue->start_ticks,
+                           queue->delivery.end_ticks);
     if (queue->traps.interval_ticks)
         sample(arch, queue);
     cp_queue_release(queue);

@@ -388,8 +388,12 @@ int hsa_amd_memory_pool_allocate(hsa_pool_t pool, size_t bytes, uint32_t flags, 
 
 int hsa_amd_memory_pool_free(void *at)
 {
-    if (rp_check_what())
-        rp_allocation_remove((uint64_t)(uintptr_t)at);
+    uint64_t release;
+    if (rp_check_what() && rp_allocation_free((uint64_t)(uintptr_t)at, &release)) {
+        if (!release)
+            return 0;
+        at = (void *)(uintptr_t)release;
+    }
     return RP_RUNTIME(hsa_amd_memory_pool_free)(at);
 }
 

@@ -71,6 +71,6 @@ replayed 1 --check races --json
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" out || fail "JSON of full-vm"
 replayed 0 --check bounds
 expect 2 rocm-perf replay full-vm --capture-dir cap --check race
-says err "use races, uninit, bounds, or several with commas"
+says err "use races, uninit, bounds, waits, or several with commas"
 expect 2 rocm-perf replay full-vm --capture-dir cap --check races --device gpu
 says err "--check is done by the software MI300X"

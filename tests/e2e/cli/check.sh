@@ -38,11 +38,59 @@ for target in gfx942 gfx90a; do
     expect 1 rocm-perf run --device software:$target --check bounds,uninit --check-output memory.json ./checked_memory.$target
     mv out names
     says err "0 bytes behind the end of a buffer of 4000 bytes: outside of what was allocated"
+    says err "byte 12 of a buffer of 4000 bytes: it has been freed"
     says err "read of what nothing has written in LDS of unset_lds(arguments)"
     says err "read of what nothing has written in private memory of unset_local(arguments)"
     python3 "$SOURCE/tests/e2e/cli/check_labels.py" memory.json names || fail "labels of memory, $target"
     python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/check.schema.json" memory.json || fail "schema"
 done
+
+# Registers that are used before a load has filled them; compiled code waits always.
+hipcc gfx942 checked_waits
+expect 1 rocm-perf run --device software --check waits --check-output waits.json ./checked_waits.gfx942
+mv out names
+says err "use of what a load has not brought yet in registers of early_read(int*, int*)"
+says err "no s_waitcnt lgkmcnt waits for the load"
+python3 "$SOURCE/tests/e2e/cli/check_labels.py" waits.json names || fail "labels of waits"
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/check.schema.json" waits.json || fail "schema"
+expect 0 rocm-perf run --device software --check waits ./checked_races.gfx942
+says err "check: nothing found (waits)"
+
+# Kernels of two streams: with nothing between them they race, whatever orders them otherwise.
+hipcc gfx942 checked_streams
+for how in none two_writers copy_kernel; do
+    expect 1 rocm-perf run --device software --check races --check-output streams.json ./checked_streams.gfx942 $how
+    says err "nothing orders the dispatches, which are of different queues"
+    [ "$(json findings.0.kind streams.json)" = race ] || { cat err; fail "streams: $how"; }
+done
+for how in event stream device host_event query same_stream atomics readers chain; do
+    expect 0 rocm-perf run --device software --check races ./checked_streams.gfx942 $how
+    says err "check: nothing found (races)"
+done
+
+# A stray access faults; what it was is a finding all the same.
+cat >stray.hip <<'END'
+#include <hip/hip_runtime.h>
+__global__ void stray(int *p, long at)
+{
+    if (threadIdx.x == 70)
+        p[at] = 1;
+}
+int main()
+{
+    int *p;
+    if (hipMalloc(&p, 400) != hipSuccess)
+        return 2;
+    stray<<<1, 128>>>(p, 1l << 34);
+    return hipDeviceSynchronize() != hipSuccess;
+}
+END
+rocm-perf hipcc -g -O3 --offload-arch=gfx942 stray.hip -o stray >&2 || fail "cannot compile stray"
+rocm-perf run --device software --check bounds ./stray >out 2>err && fail "a stray access"
+says err "check: 1 finding (bounds)"
+says err "stray.hip:5"
+says err "workgroup 0,0,0, wave 1, lane 6"
+says err "nothing is there: it faults"
 
 # One kernel alone, with the lines of both accesses.
 expect 1 rocm-perf run --device software --check races ./checked_races.gfx942 racy_waves_share
@@ -56,7 +104,7 @@ says err "check: nothing found (races)"
 
 # The program's own status goes first; without a kernel nothing was checked.
 expect 2 rocm-perf run --check race ./checked_races.gfx942
-says err "use races, uninit, bounds, or several with commas"
+says err "use races, uninit, bounds, waits, or several with commas"
 expect 2 rocm-perf run --check-output found.json ./checked_races.gfx942
 expect 2 rocm-perf run --check races --device gpu ./checked_races.gfx942
 expect 3 rocm-perf run --device software --check races -- sh -c 'exit 3'

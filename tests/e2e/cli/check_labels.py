@@ -1,12 +1,12 @@
 """check_labels.py FOUND.json NAMES [KNOWN_MISSES...]: compares findings of run --check with the labels in kernels' names.
 
-racy_*, out_* and unset_* must have a finding of their kind, benign_* a note and no finding, clean_* no finding. Prints how many
+racy_*, out_*, unset_* and early_* must have a finding of their kind, benign_* a note and no finding, clean_* no finding. Prints how many
 were found, missed, false."""
 import json
 import sys
 
 
-KINDS = {"racy": {"race", "lanes", "lost-update"}, "out": {"bounds"}, "unset": {"uninit"}}
+KINDS = {"early": {"wait"}, "racy": {"race", "lanes", "lost-update"}, "out": {"bounds"}, "unset": {"uninit"}}
 
 
 def kernels(findings):

@@ -11,6 +11,7 @@ struct arguments {
     int *fresh;  // 1024 ints that nobody has written
     char *bytes; // 13 bytes
     float4 *wide; // 10 of them
+    int *freed, *again; // 1000 ints that were freed; 1000 that were allocated after that, and are zeroed
 };
 typedef void kernel_fn(arguments);
 struct test_case {
@@ -52,6 +53,32 @@ CASE(out_unguarded_read)
 CASE(out_unguarded_write)
 {
     p.b[ALL] = ALL;
+}
+CASE(out_freed_read)
+{
+    if (ALL < N)
+        p.b[ALL] = p.freed[ALL];
+}
+CASE(out_freed_write)
+{
+    if (ALL == 70)
+        p.freed[3] = 1;
+}
+CASE(out_freed_atomic)
+{
+    if (ALL == 70)
+        atomicAdd(p.freed, 1);
+}
+CASE(clean_again)
+{
+    if (ALL < N)
+        p.again[ALL] = ALL;
+}
+CASE(clean_between_buffers)
+{
+    const int *from = blockIdx.x & 1 ? p.a : p.again;
+    if (ALL < N)
+        p.b[ALL] = from[ALL];
 }
 CASE(out_by_one)
 {
@@ -218,6 +245,11 @@ int main(int argc, char **argv)
     OK(hipMalloc(&p.a, N * sizeof(int)));
     OK(hipMalloc(&p.b, N * sizeof(int)));
     OK(hipMalloc(&p.fresh, 1024 * sizeof(int)));
+    OK(hipMalloc(&p.freed, N * sizeof(int)));
+    OK(hipMemset(p.freed, 0, N * sizeof(int)));
+    OK(hipFree(p.freed));
+    OK(hipMalloc(&p.again, N * sizeof(int)));
+    OK(hipMemset(p.again, 0, N * sizeof(int)));
     OK(hipMalloc(&p.bytes, 13));
     OK(hipMalloc(&p.wide, 10 * sizeof(float4)));
     OK(hipMemcpy(p.a, ints.data(), N * sizeof(int), hipMemcpyHostToDevice));

@@ -254,6 +254,14 @@ unsigned rp_check_parse(const char *text)
     return 0;
 }
 
+void rp_check_dispatch_over(struct rp_dispatch *d, uint64_t queue, uint64_t start, uint64_t end)
+{
+    (void)d;
+    (void)queue;
+    (void)start;
+    (void)end;
+}
+
 unsigned rp_check_what(void)
 {
     return 0;

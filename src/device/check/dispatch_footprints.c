@@ -1,0 +1,146 @@
+/*
+ * Dispatches of different queues that nothing orders: what each has accessed, page by page, is kept
+ * for a while, and compared with the next ones.
+ *
+ * Ordered are dispatches of which one began, in the device's own time, when the other had ended:
+ * that time goes on where somebody waits, a queue, a barrier packet or the host. So two that
+ * overlap in it are surely not ordered; two that do not may be not ordered either.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/check/check.h"
+#include "device/exec/executor.h"
+
+enum { MOST_KEPT = 32, WORDS = RP_SHADOW_CELLS / 64, MOST_PAGES = 1 << 14 };
+
+enum use { WRITES, UPDATES, READS, USES };
+
+struct footprint_page {
+    uint64_t number;
+    uint64_t used[USES][WORDS]; /**< a bit for each dword */
+    struct rp_past by[USES];    /**< the first access of each kind */
+};
+
+struct footprint {
+    uint64_t queue, start, end;
+    uint32_t groups[3];
+    struct footprint_page *pages; /**< in the order of their numbers */
+    size_t count, room;
+};
+
+/* Of the process, under the lock of watch_waves.c. */
+static struct {
+    struct footprint at[MOST_KEPT]; /**< a ring */
+    unsigned next;
+} kept;
+
+static void note(struct footprint_page *p, enum use use, unsigned cell, const struct rp_past *t)
+{
+    if (!t->wave)
+        return;
+    p->used[use][cell / 64] |= 1ull << cell % 64;
+    if (!p->by[use].wave)
+        p->by[use] = *t;
+}
+
+/* Reads of an atomic's kind are ordered with atomics. */
+static void note_page(void *data, uint64_t number, const struct rp_shadow *cells)
+{
+    struct footprint *f = data;
+    if (f->count == f->room) {
+        const size_t room = f->room ? 2 * f->room : 64;
+        struct footprint_page *grown =
+            f->count < MOST_PAGES ? realloc(f->pages, room * sizeof *grown) : NULL;
+        if (!grown)
+            return;
+        f->pages = grown;
+        f->room = room;
+    }
+    struct footprint_page *p = &f->pages[f->count++];
+    memset(p, 0, sizeof *p);
+    p->number = number;
+    for (unsigned i = 0; i < RP_SHADOW_CELLS; i++) {
+        note(p, WRITES, i, &cells[i].write);
+        note(p, UPDATES, i, &cells[i].update);
+        for (unsigned r = 0; r < 2; r++)
+            if (!(cells[i].read[r].kind & RP_PAST_ATOMIC))
+                note(p, READS, i, &cells[i].read[r]);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct footprint_page *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* ---- two dispatches ---- */
+
+struct pair {
+    const struct rp_check_dispatch *now;
+    const struct footprint *before, *after;
+};
+
+static void report(const struct pair *pair, const struct footprint_page *a, enum use of_a,
+                   const struct footprint_page *b, enum use of_b, unsigned cell)
+{
+    rp_shadow_report_between(pair->now, &a->by[of_a], pair->before->groups, &b->by[of_b],
+                             b->number * RP_SHADOW_PAGE + 4ull * cell);
+}
+
+/* Reports the first dword of two kinds of uses. */
+static void compare_uses(const struct pair *pair, const struct footprint_page *a, enum use of_a,
+                         const struct footprint_page *b, enum use of_b)
+{
+    for (unsigned i = 0; i < WORDS; i++) {
+        const uint64_t both = a->used[of_a][i] & b->used[of_b][i];
+        if (!both)
+            continue;
+        report(pair, a, of_a, b, of_b, 64 * i + (unsigned)__builtin_ctzll(both));
+        return;
+    }
+}
+
+static void compare_pages(const struct pair *pair, const struct footprint_page *a,
+                          const struct footprint_page *b)
+{
+    for (unsigned of_a = 0; of_a < USES; of_a++)
+        for (unsigned of_b = 0; of_b < USES; of_b++) {
+            const bool writes = of_a != READS || of_b != READS;
+            if (writes && !(of_a == UPDATES && of_b == UPDATES))
+                compare_uses(pair, a, (enum use)of_a, b, (enum use)of_b);
+        }
+}
+
+static void compare(const struct pair *pair)
+{
+    const struct footprint *a = pair->before, *b = pair->after;
+    for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
+        const uint64_t left = a->pages[i].number, right = b->pages[j].number;
+        if (left == right)
+            compare_pages(pair, &a->pages[i], &b->pages[j]);
+        i += left <= right;
+        j += right <= left;
+    }
+}
+
+void rp_footprint_add(struct rp_check_dispatch *c, const struct rp_kernel *kernel, uint64_t queue,
+                      uint64_t start, uint64_t end)
+{
+    struct footprint *f = &kept.at[kept.next++ % MOST_KEPT];
+    f->queue = queue;
+    f->start = start;
+    f->end = end;
+    f->count = 0;
+    memcpy(f->groups, kernel->groups, sizeof f->groups);
+    rp_shadow_visit(c, note_page, f);
+    if (f->count)
+        qsort(f->pages, f->count, sizeof *f->pages, by_number);
+    for (unsigned i = 0; i < MOST_KEPT; i++) {
+        const struct footprint *other = &kept.at[i];
+        const struct pair pair = {.now = c, .before = other, .after = f};
+        if (other->queue != queue && other->start < end && start < other->end)
+            compare(&pair);
+    }
+}

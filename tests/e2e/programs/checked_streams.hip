@@ -1,0 +1,92 @@
+// Two kernels of two streams, with what the argument says between them. `run --check races` must find what nothing orders.
+#include <hip/hip_runtime.h>
+
+#include <cstdio>
+#include <cstring>
+
+#define OK(x)                                                                                      \
+    do {                                                                                           \
+        if ((x) != hipSuccess) {                                                                   \
+            printf("failed: %s\n", #x);                                                            \
+            return 1;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+enum { N = 1000 };
+
+__global__ void fill(int *p, int first)
+{
+    for (int i = threadIdx.x; i < N; i += blockDim.x)
+        p[i] = first + i;
+}
+__global__ void count(int *p)
+{
+    for (int i = threadIdx.x; i < N; i += blockDim.x)
+        atomicAdd(&p[i], 1);
+}
+__global__ void copy(const int *p, int *to)
+{
+    for (int i = threadIdx.x; i < N; i += blockDim.x)
+        to[i] = p[i];
+}
+
+static int between(const char *how, hipStream_t a, hipStream_t b, hipEvent_t event)
+{
+    if (!strcmp(how, "event")) {
+        OK(hipEventRecord(event, a));
+        OK(hipStreamWaitEvent(b, event, 0));
+    } else if (!strcmp(how, "stream")) {
+        OK(hipStreamSynchronize(a));
+    } else if (!strcmp(how, "device")) {
+        OK(hipDeviceSynchronize());
+    } else if (!strcmp(how, "host_event")) {
+        OK(hipEventRecord(event, a));
+        OK(hipEventSynchronize(event));
+    } else if (!strcmp(how, "query")) {
+        while (hipStreamQuery(a) == hipErrorNotReady)
+            ;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "none";
+    int *p, *q, *r;
+    hipStream_t a, b;
+    hipEvent_t event;
+    OK(hipMalloc(&p, N * sizeof(int)));
+    OK(hipMalloc(&q, N * sizeof(int)));
+    OK(hipMalloc(&r, N * sizeof(int)));
+    OK(hipMemset(p, 0, N * sizeof(int)));
+    OK(hipMemset(q, 0, N * sizeof(int)));
+    OK(hipDeviceSynchronize());
+    OK(hipStreamCreate(&a));
+    OK(hipStreamCreate(&b));
+    OK(hipEventCreate(&event));
+    if (!strcmp(how, "atomics"))
+        count<<<1, 256, 0, a>>>(p);
+    else if (!strcmp(how, "readers"))
+        copy<<<1, 256, 0, a>>>(p, r);
+    else
+        fill<<<1, 256, 0, a>>>(p, 1);
+    if (!strcmp(how, "chain")) { // two kernels behind the first, each in its own stream, and back
+        OK(hipEventRecord(event, a));
+        OK(hipStreamWaitEvent(b, event, 0));
+        fill<<<1, 256, 0, b>>>(q, 2);
+        copy<<<1, 256, 0, a>>>(p, r);
+    }
+    if (between(how, a, b, event))
+        return 1;
+    if (!strcmp(how, "two_writers"))
+        fill<<<1, 256, 0, b>>>(p, 2);
+    else if (!strcmp(how, "copy_kernel"))
+        OK(hipMemsetAsync(p, 1, N * sizeof(int), b));
+    else if (!strcmp(how, "atomics"))
+        count<<<1, 256, 0, b>>>(p);
+    else
+        copy<<<1, 256, 0, !strcmp(how, "same_stream") ? a : b>>>(p, q);
+    OK(hipDeviceSynchronize());
+    printf("%s\n", how);
+    return 0;
+}
