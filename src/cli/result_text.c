@@ -325,7 +325,8 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
         add_nothing(&page, result->json);
     if (json_is_true(json_object_get(result->json, "times_modelled")))
         rp_page_words(&page, RP_INK_YELLOW, 0, HANG,
-                      "SOFTWARE DEVICE: modelled time, not hardware time");
+                      "SOFTWARE DEVICE: modelled time (%s), not hardware time",
+                      json_string_value(json_object_get(result->json, "timing")));
     if (judged && strcmp(judged, "none") == 0)
         rp_page_words(&page, RP_INK_YELLOW, 0, HANG,
                       "WARNING: the program prints nothing, and there is no --check: its own "

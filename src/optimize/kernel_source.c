@@ -367,6 +367,7 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     rc = rp_source_loops_find(found.function, source, err);
     if (rc < 0)
         return rc;
+    rp_source_arrays_find(found.function, source);
     source->shape = rp_kernel_shape_make(found.functions, found.count, source->bytes);
     return 0;
 }
@@ -405,6 +406,9 @@ void rp_kernel_source_free(struct rp_kernel_source *source)
     if (!source)
         return;
     free(source->loops);
+    for (size_t i = 0; i < source->array_count; i++)
+        free(source->arrays[i].name);
+    free(source->arrays);
     rp_kernel_shape_free(source->shape);
     free(source->path);
     free(source->text);

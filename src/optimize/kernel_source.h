@@ -30,7 +30,16 @@ struct rp_kernel_source {
     uint32_t line;                /**< of begin */
     struct rp_source_loop *loops; /**< in the order of the source */
     size_t loop_count;
+    struct rp_source_array *arrays; /**< in LDS, in the order of the source */
+    size_t array_count;
     struct rp_kernel_shape *shape;
+};
+
+struct rp_source_array {
+    char *name;
+    size_t bound_begin, bound_end; /**< of the last bound in the file, between its brackets */
+    unsigned long row;             /**< that bound */
+    const char *why_not; /**< why its rows may not become longer, half a sentence; NULL: they may */
 };
 
 /** Offsets are bytes in the file. */
@@ -71,6 +80,9 @@ int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size
 /** Fills in loops and loop_count; the caller has filled in the rest except shape. */
 int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
                          struct rp_err *err);
+
+/** Fills in arrays and array_count, likewise. */
+void rp_source_arrays_find(const struct rp_ast_node *function, struct rp_kernel_source *source);
 
 /* Whether the file that is compiled (--unit) includes the header whose kernels are changed. */
 

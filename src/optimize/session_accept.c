@@ -48,7 +48,7 @@ static int confirm_once(struct rp_kernel_run *run, struct rp_session_candidate *
     int rc;
 
     if (!shown) {
-        rc = rp_session_compare(run, tried->hsaco, &d, &comparisons, err);
+        rc = rp_session_compare(run, tried, &d, &comparisons, err);
         if (rc < 0)
             return rc;
         if (d.outcome == RP_OUTCOME_WRONG && rp_session_folder_check(&run->s->folder, err) < 0) {

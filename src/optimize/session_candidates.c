@@ -71,7 +71,7 @@ static int compare_candidate(struct rp_kernel_run *run, struct rp_session_candid
 
     if (run->s->o->dry_run)
         return end_with(tried, RP_OUTCOME_UNDECIDED, "not measured (--dry-run)");
-    rc = rp_session_compare(run, tried->hsaco, &decision, &comparisons, err);
+    rc = rp_session_compare(run, tried, &decision, &comparisons, err);
     if (rc < 0)
         return rc;
     json_object_set_new(record, "comparisons", comparisons);
@@ -152,7 +152,8 @@ static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *trie
 
     if (was_proposed(run, tried))
         return end_with(tried, RP_OUTCOME_REFUSED, "it is what was there or proposed before");
-    rc = rp_guard_check(run->source, tried->text, strlen(tried->text), run->s->o->scope,
+    rc = rp_guard_check(run->source, tried->text, strlen(tried->text),
+                        run->s->o->proposer->changes_body ? RP_EDIT_BODY : run->s->o->scope,
                         run->s->command, run->facts->arch, run->s->scratch, &guarded, &why);
     if (rc < 0 && why.code == RP_INTERRUPTED) {
         *err = why;
@@ -496,11 +497,21 @@ static int compare_others(struct rp_kernel_run *run, const char *hsaco,
 
 /* --- all geometries ------------------------------------------------------------------------ */
 
-int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_decision *ret,
-                       json_t **ret_json, struct rp_err *err)
+/** Changes of more than unroll pragmas may change what a kernel does. */
+static bool changes_body(const struct rp_kernel_run *run, const struct rp_session_candidate *tried)
+{
+    struct rp_guard_part part;
+    struct rp_err ignored = RP_ERR_INIT;
+
+    return rp_guard_text(run->source, tried->text, strlen(tried->text), RP_EDIT_UNROLL, &part,
+                         &ignored) < 0;
+}
+
+int rp_session_compare(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
+                       struct rp_decision *ret, json_t **ret_json, struct rp_err *err)
 {
     const struct rp_session *s = run->s;
-    const bool any_body = s->o->scope == RP_EDIT_BODY;
+    const bool any_body = s->o->scope == RP_EDIT_BODY || changes_body(run, tried);
     json_t *json;
     int rc = rp_judge(&(struct rp_judged_kernel){.measure = &s->measure,
                                                  .before = run->hsaco,
@@ -509,10 +520,10 @@ int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_d
                                                  .any_body = any_body,
                                                  .progress = s->o->progress,
                                                  .context = s->o->context},
-                      hsaco, ret, &json, err);
+                      tried->hsaco, ret, &json, err);
 
     if (rc == 0 && any_body && ret->outcome == RP_OUTCOME_FASTER) {
-        rc = compare_others(run, hsaco, ret, json, err);
+        rc = compare_others(run, tried->hsaco, ret, json, err);
         if (rc < 0)
             json_decref(json);
     }

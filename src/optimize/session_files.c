@@ -655,7 +655,7 @@ json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const 
         return NULL;
     return json_pack(
         "{s:s, s:o, s:s, s:s, s:o, s:s?, s:s, s:o, s:s, s:o, s:s, s:f, s:b, s:s?, s:O, s:O, s:o, "
-        "s:b}",
+        "s:b, s:s?}",
         "schema_version", "1.0", "source", rp_session_text(slash ? slash + 1 : o->source),
         "source_sha256", before, "result_sha256", after, "build",
         rp_session_text(rp_compile_command_origin(s->command)), "device",
@@ -664,5 +664,6 @@ json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const 
         rp_session_text(error), "scope", o->scope == RP_EDIT_UNROLL ? "unroll" : "body",
         "least_improvement", o->least_improvement, "dry_run", o->dry_run, "output_judged_by",
         session_judged_by(s), "rounds", s->rounds, "accepted", s->accepted, "program",
-        s->whole ? json_incref(s->whole) : json_null(), "times_modelled", s->modelled);
+        s->whole ? json_incref(s->whole) : json_null(), "times_modelled", s->modelled, "timing",
+        s->modelled ? rp_timing_word(rp_timing_in_force(&o->run)) : NULL);
 }

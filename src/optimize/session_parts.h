@@ -98,8 +98,8 @@ void rp_session_candidate_free(struct rp_session_candidate *tried);
 
 /** Compares all geometries.
  * @return 0 with the decision */
-int rp_session_compare(struct rp_kernel_run *run, const char *hsaco, struct rp_decision *ret,
-                       json_t **ret_json, struct rp_err *err);
+int rp_session_compare(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
+                       struct rp_decision *ret, json_t **ret_json, struct rp_err *err);
 
 /** Confirms a candidate and tries it in the program. @return 1 accepted, 0 not, negative */
 int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tried,

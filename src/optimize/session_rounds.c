@@ -218,7 +218,7 @@ static char *why_nothing(const struct rp_kernel_run *run)
 {
     rp_autobuf text = {0};
 
-    if (run->s->o->proposer != rp_proposer_named("unroll"))
+    if (run->s->o->proposer == rp_proposer_named("llm"))
         return rp_strdup("the proposer has nothing for it");
     rp_buf_puts(&text, run->source->loop_count ? "none of its loops can be unrolled"
                                                : "no loop stands in its text");

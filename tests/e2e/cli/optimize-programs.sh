@@ -18,7 +18,7 @@ END
 # session NAME FOLDER STATUS: as a user has it; what is accepted is built and right.
 session() {
     rm -f "$1_opt.hip" "$1_opt.patch"
-    expect "$3" rocm-perf optimize "./$1" --source "$1.hip" --device software --timing detailed \
+    expect "$3" rocm-perf optimize "./$1" --source "$1.hip" --device software --timing detailed --proposer unroll \
         --max-iters "$candidates" --max-rounds 1 -o "$2"
     cmp "$1.hip" "$SOURCE/tests/e2e/programs/unroll/$1.hip" || fail "$1: the source was changed"
     python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/optimize.schema.json" "$2/optimize.json" >/dev/null ||

@@ -44,8 +44,13 @@ static unsigned compared(const char *const *texts, struct rp_decision *ret, json
                                        .program = argv,
                                        .patience = &patience,
                                        .least_improvement = 0.02}};
-    struct rp_kernel_run run = {
-        .s = &s, .hsaco = hsaco, .captures = {.list = geometries, .count = 2, .covered = 1}};
+    static char kernel[] = "void k() { }";
+    struct rp_kernel_source source = {
+        .text = kernel, .bytes = sizeof kernel - 1, .end = sizeof kernel - 1, .body_begin = 9};
+    struct rp_kernel_run run = {.s = &s,
+                                .source = &source,
+                                .hsaco = hsaco,
+                                .captures = {.list = geometries, .count = 2, .covered = 1}};
     struct rp_err err = RP_ERR_INIT;
 
     rp_write_file(count, "", 0, &err);
@@ -54,7 +59,11 @@ static unsigned compared(const char *const *texts, struct rp_decision *ret, json
 
         assert_int_equal(rp_write_file(path, texts[i], strlen(texts[i]), &err), 0);
     }
-    assert_int_equal(rp_session_compare(&run, "b.hsaco", ret, ret_json, &err), 0);
+    assert_int_equal(rp_session_compare(
+                         &run,
+                         &(struct rp_session_candidate){.hsaco = (char *)"b.hsaco", .text = kernel},
+                         ret, ret_json, &err),
+                     0);
     calls = rp_read_text(count, 100);
     assert_non_null(calls);
     return (unsigned)strlen(calls);

@@ -1,0 +1,113 @@
+/* Proposes what textbooks do: rows of LDS that begin on different banks, and then unrolled loops,
+ * of which there are more. Each change has a precondition that the
+ * compiler's tree decides. The next proposal depends on the attempts alone, so a resumed session
+ * gets the same ones. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "optimize/kernel_source.h"
+#include "optimize/propose.h"
+
+extern const struct rp_proposer rp_proposer_textbook;
+
+static int open_textbook(const struct rp_proposer_config *config, void **ret_state,
+                         struct rp_err *err)
+{
+    (void)config;
+    (void)err;
+    *ret_state = NULL;
+    return 0;
+}
+
+static void close_textbook(void *state)
+{
+    (void)state;
+}
+
+static bool is_tried(const struct rp_proposer_input *input, const char *text)
+{
+    for (size_t i = 0; i < input->attempt_count; i++)
+        if (strcmp(input->attempts[i].kernel_text, text) == 0)
+            return true;
+    return false;
+}
+
+static int give(struct rp_proposal *ret, char *title, struct rp_buf *text)
+{
+    ret->title = title;
+    ret->bytes = text->len;
+    ret->kernel_text = rp_buf_steal(text);
+    return 1;
+}
+
+/** A name or a number needs no parentheses. */
+static bool is_word(const char *text, size_t bytes)
+{
+    return bytes > 0 &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") >= bytes;
+}
+
+/** Makes rows one element longer. @param only index of the array; SIZE_MAX: all of them */
+static size_t pad(const struct rp_kernel_source *source, size_t only, struct rp_buf *out)
+{
+    size_t at = source->begin, changed = 0;
+
+    for (size_t i = 0; i < source->array_count; i++) {
+        const struct rp_source_array *array = &source->arrays[i];
+        const char *bound = source->text + array->bound_begin;
+        const size_t bytes = array->bound_end - array->bound_begin;
+        const bool word = !array->why_not && is_word(bound, bytes);
+
+        if (array->why_not || (only != SIZE_MAX && i != only) || array->bound_begin < at)
+            continue;
+        rp_buf_add(out, source->text + at, array->bound_begin - at);
+        rp_buf_printf(out, "%s%.*s%s + 1", word ? "" : "(", (int)bytes, bound, word ? "" : ")");
+        at = array->bound_end;
+        changed++;
+    }
+    rp_buf_add(out, source->text + at, source->end - at);
+    return changed;
+}
+
+/** @return 1 with a proposal, 0 when there is nothing more */
+static int propose_padding(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    const struct rp_kernel_source *source = input->source;
+
+    for (size_t i = 0; i <= source->array_count; i++) {
+        const bool all = i == source->array_count;
+        rp_autobuf text = {0};
+        const size_t changed = pad(source, all ? SIZE_MAX : i, &text);
+
+        if (changed < (all ? 2 : 1) || is_tried(input, rp_buf_text(&text)))
+            continue;
+        return give(
+            ret,
+            all ? rp_strdup("pad the rows of all arrays in LDS by one element")
+                : rp_format("pad the rows of %s in LDS by one element", source->arrays[i].name),
+            &text);
+    }
+    return 0;
+}
+
+static int propose_textbook(void *state, const struct rp_proposer_input *input,
+                            struct rp_proposal *ret, struct rp_err *err)
+{
+    const struct rp_proposer *unroll = rp_proposer_named("unroll");
+    int rc = propose_padding(input, ret);
+
+    (void)state;
+    return rc == 0 ? unroll->propose(NULL, input, ret, err) : rc;
+}
+
+const struct rp_proposer rp_proposer_textbook = {
+    .name = "textbook",
+    .summary = "rows of LDS on different banks, unrolled loops; needs no network",
+    .changes_body = true,
+    .open = open_textbook,
+    .propose = propose_textbook,
+    .close = close_textbook,
+};

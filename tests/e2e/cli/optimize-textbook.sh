@@ -1,0 +1,15 @@
+# A program whose rows in LDS are on one bank: with no option but the program, the textbook's change is accepted.
+. "$(dirname "$0")/../lib.sh"
+cp "$SOURCE/tests/e2e/programs/row_scan.hip" .
+expect 0 rocm-perf hipcc -O3 -g row_scan.hip -o row_scan
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf optimize ./row_scan --device software --max-iters 1 --max-rounds 1
+says out "pad the rows of tile in LDS by one element: accepted"
+says out "modelled time (detailed), not hardware time"
+python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/optimize.schema.json" optimize_result/optimize.json >/dev/null ||
+    fail "JSON"
+sed 's/tile\[SIDE\]\[SIDE\];/tile[SIDE][SIDE + 1];/' row_scan.hip | cmp - row_scan_opt.hip || fail "another change"
+python3 - optimize_result/optimize.json <<'END' || fail "no gain"
+import json, sys
+attempt, = json.load(open(sys.argv[1]))["accepted"]
+assert attempt["ratio"]["low"] > 1.2, attempt["ratio"]
+END

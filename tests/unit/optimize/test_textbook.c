@@ -1,0 +1,126 @@
+/* What the proposer textbook changes, from text to text, and what it leaves alone. */
+#include "base/buf.h"
+#include "optimize/propose.h"
+
+#include "unit/optimize/sources.h"
+
+#include "optimize/textbook_proposer.c"
+
+static const char text[] =
+    "#include \"hip_small.h\"\n"
+    "#define PAIR(x) x[4][4]\n"
+    "constexpr int SIDE = 32;\n"
+    "__device__ float first_of(const float *row) { return row[0]; }\n"
+    "__global__ void rows(float *a, int n)\n"
+    "{\n"
+    "    __shared__ float tile[SIDE][SIDE], two[2][SIDE * 2];\n"
+    "    __shared__ double cube[2][4][ 8 ];\n"
+    "    __shared__ float odd[SIDE][33];\n"
+    "    __shared__ float flat[SIDE * SIDE];\n"
+    "    __shared__ float passed[4][SIDE], pointed[4][SIDE], PAIR(macro);\n"
+    "    float own[4][4] = {};\n"
+    "    int i = threadIdx.x;\n"
+    "    tile[i][0] = two[0][i] = a[i];\n"
+    "    (cube[0])[1][i] += tile[0][i] + odd[0][i] + flat[i] + own[0][0];\n"
+    "    a[i] = first_of(passed[0]) + *(&pointed[0][0] + i) + macro[0][0] + n;\n"
+    "}\n";
+
+static struct rp_compile_command *command;
+static struct rp_kernel_source *source;
+
+static int set_up(void **state)
+{
+    rp_autofree char *path = NULL;
+
+    if (sources_begin(state) < 0)
+        return -1;
+    path = scratch_put("k.hip", text);
+    command = sources_command("hipcc -nogpuinc -O3 {source}", path);
+    source = sources_kernel(command, path, "_Z4rowsPfi");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    rp_kernel_source_free(source);
+    rp_compile_command_free(command);
+    return scratch_end(state);
+}
+
+static void arrays_say_whether_rows_may_grow(void **state)
+{
+    static const struct {
+        const char *name, *why_not;
+    } rows[] = {{"tile", NULL},
+                {"two", NULL},
+                {"cube", NULL},
+                {"odd", "on different banks"},
+                {"flat", "no rows"},
+                {"passed", "otherwise than by the element"},
+                {"pointed", "otherwise than by the element"},
+                {"macro", "not stand in the kernel's text"}};
+
+    (void)state;
+    assert_int_equal(source->array_count, sizeof rows / sizeof *rows);
+    for (size_t i = 0; i < source->array_count; i++) {
+        const char *why = source->arrays[i].why_not;
+
+        assert_string_equal(source->arrays[i].name, rows[i].name);
+        if (rows[i].why_not ? !why || !strstr(why, rows[i].why_not) : why != NULL)
+            fail_msg("%s: %s", rows[i].name, why ? why : "(may grow)");
+    }
+}
+
+/** The kernel's text with one part as another. */
+static char *with(const char *kernel, const char *from, const char *to)
+{
+    const char *at = strstr(kernel, from);
+
+    assert_non_null(at);
+    return rp_format("%.*s%s%s", (int)(at - kernel), kernel, to, at + strlen(from));
+}
+
+static void each_proposal_is_one_change_that_the_guards_accept(void **state)
+{
+    rp_autofree char *kernel = rp_strndup(text + source->begin, source->end - source->begin);
+    rp_autofree char *tile = with(kernel, "tile[SIDE][SIDE]", "tile[SIDE][SIDE + 1]");
+    rp_autofree char *two = with(kernel, "two[2][SIDE * 2]", "two[2][(SIDE * 2) + 1]");
+    rp_autofree char *cube = with(kernel, "[ 8 ]", "[( 8 ) + 1]");
+    rp_autofree char *tile_two = with(tile, "two[2][SIDE * 2]", "two[2][(SIDE * 2) + 1]");
+    rp_autofree char *all = with(tile_two, "[ 8 ]", "[( 8 ) + 1]");
+    const char *const expected[] = {tile, two, cube, all};
+    struct rp_proposal made[5] = {0};
+    struct rp_attempt attempts[5] = {0};
+    struct rp_proposer_input input = {.source = source, .attempts = attempts};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct rp_guard_result result;
+
+        assert_int_equal(rp_proposer_textbook.propose(NULL, &input, &made[i], &err), 1);
+        assert_string_equal(made[i].kernel_text, expected[i]);
+        assert_int_equal(made[i].bytes, strlen(expected[i]));
+        if (rp_guard_check(source, made[i].kernel_text, made[i].bytes, RP_EDIT_BODY, command,
+                           "gfx942", scratch_dir, &result, &err) < 0)
+            fail_msg("%s: %s", made[i].title, err.text);
+        rp_guard_result_free(&result);
+        attempts[input.attempt_count++] =
+            (struct rp_attempt){.kernel_text = made[i].kernel_text, .outcome = "equal"};
+    }
+    assert_string_equal(made[0].title, "pad the rows of tile in LDS by one element");
+    /* There is no loop to unroll. */
+    assert_int_equal(rp_proposer_textbook.propose(NULL, &input, &made[4], &err), 0);
+    for (size_t i = 0; i < 4; i++)
+        rp_proposal_free(&made[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arrays_say_whether_rows_may_grow),
+        cmocka_unit_test(each_proposal_is_one_change_that_the_guards_accept),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
