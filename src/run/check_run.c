@@ -130,6 +130,7 @@ static void explain(const struct rp_environment *env, struct rp_check_results *r
             find_lines(r, (int64_t)i, symbolizer, folder);
     }
     rp_check_results_drop(r, is_runtimes);
+    rp_check_results_merge(r);
 }
 
 /* ---- the run ---- */

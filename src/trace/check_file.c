@@ -162,6 +162,47 @@ void rp_check_results_drop(struct rp_check_results *results,
     results->count = kept;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a && b && *a && strcmp(a, b) == 0;
+}
+
+/* The instructions of one line, or of the same two, in either order. */
+static bool has_lines_of(const struct rp_check_finding *a, const struct rp_check_finding *b)
+{
+    if (!a->has_second)
+        return is_same_text(a->first.source, b->first.source);
+    return (is_same_text(a->first.source, b->first.source) &&
+            is_same_text(a->second.source, b->second.source)) ||
+           (is_same_text(a->first.source, b->second.source) &&
+            is_same_text(a->second.source, b->first.source));
+}
+
+static bool is_same_mistake(const struct rp_check_finding *a, const struct rp_check_finding *b)
+{
+    return strcmp(a->kind, b->kind) == 0 && strcmp(a->memory, b->memory) == 0 &&
+           strcmp(a->why, b->why) == 0 && is_same_text(a->kernel, b->kernel) &&
+           a->has_second == b->has_second && has_lines_of(a, b);
+}
+
+void rp_check_results_merge(struct rp_check_results *results)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        struct rp_check_finding *f = &results->at[i], *same = results->at;
+        while (same < results->at + kept && !is_same_mistake(same, f))
+            same++;
+        if (same == results->at + kept) {
+            results->at[kept++] = *f;
+            continue;
+        }
+        same->count += f->count;
+        results->notes -= f->note;
+        rp_check_finding_free(f);
+    }
+    results->count = kept;
+}
+
 void rp_check_results_free(struct rp_check_results *results)
 {
     for (size_t i = 0; i < results->count; i++)

@@ -68,6 +68,8 @@ int rp_check_results_read(const char *folder, struct rp_check_results *ret, stru
 /** Takes out findings. */
 void rp_check_results_drop(struct rp_check_results *results,
                            bool (*which)(const struct rp_check_finding *finding));
+/** Makes one of findings of the same kind and reason whose instructions are of the same lines. */
+void rp_check_results_merge(struct rp_check_results *results);
 /** Accepts zeros. */
 void rp_check_results_free(struct rp_check_results *results);
 

@@ -209,7 +209,8 @@ static bool polls(struct rp_wave *w, uint64_t pc)
     return false;
 }
 
-/* Tests whether an atomic that compares follows, of the same address. */
+/* Tests whether an atomic that compares follows, of the same address: it is only asked for loads of
+ * what others access by atomics. A uniform address may be loaded from by a scalar load. */
 static bool begins_atomic(struct rp_wave *w, uint64_t pc)
 {
     struct rp_insn load, in;
@@ -219,8 +220,8 @@ static bool begins_atomic(struct rp_wave *w, uint64_t pc)
         bytes = decode(w, at, &in);
         if (!bytes || in.op == RP_OP_s_endpgm || in.op == RP_OP_s_barrier)
             return false;
-        if (rp_op_rows[in.op].access == RP_ACCESS_CMPSWAP && in.fmt == load.fmt &&
-            in.offset == load.offset)
+        const bool alike = load.fmt == RP_FMT_SMEM ? in.fmt == RP_FMT_FLAT : in.fmt == load.fmt;
+        if (rp_op_rows[in.op].access == RP_ACCESS_CMPSWAP && alike && in.offset == load.offset)
             return true;
     }
     return false;

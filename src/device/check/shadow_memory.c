@@ -651,11 +651,11 @@ static inline bool is_repeated(const struct rp_watch *a, unsigned lane)
     return same_as(a, lane, 1) || same_as(a, lane, 16) || same_as(a, lane, 8);
 }
 
-static void unwritten_lds(struct rp_watch *a)
+static void unwritten_lds(struct rp_watch *a, uint64_t lanes)
 {
     const uint32_t seed = a->group->dispatch->dispatch->settings.poison;
     const uint32_t size = a->wave->group->lds_bytes;
-    RP_FOR_LANES(lane, a->lanes)
+    RP_FOR_LANES(lane, lanes)
     {
         const uint64_t va = a->va[lane];
         if (is_repeated(a, lane))
@@ -734,28 +734,32 @@ static inline bool usual_write(struct rp_shadow *c, const struct rp_past *now, c
 }
 
 /* Most instructions access whole dwords, each for itself, or the same one as the lane before.
- * Returns the lanes that are left. */
-static uint64_t usual_lanes(struct rp_watch *a, struct rp_past now)
+ * Returns the lanes that are left.
+ * @param ret_unwritten  of the others: those that read what no plain write was to */
+static uint64_t usual_lanes(struct rp_watch *a, struct rp_past now, uint64_t *ret_unwritten)
 {
     const uint32_t *lds = a->order->known.lds;
     const uint32_t asked = a->group->dispatch->dispatch->launch.group_segment_bytes;
     const bool writes = a->kind & RP_PAST_WRITE;
     struct rp_shadow *const cells = a->group->lds;
-    uint64_t left = 0;
+    uint64_t left = 0, unwritten = 0;
     now.mask = 15;
     RP_FOR_LANES(lane, a->lanes)
     {
         const uint64_t va = a->va[lane];
         if (!writes && is_repeated(a, lane))
             continue;
-        bool usual = !(va & 3) && va + a->bytes <= asked;
+        bool usual = !(va & 3) && va + a->bytes <= asked, written = true;
         now.lane = lane & 63;
-        for (unsigned i = 0; usual && i < a->bytes / 4u; i++)
-            usual = writes ? usual_write(&cells[va / 4 + i], &now, lds)
-                           : usual_read(&cells[va / 4 + i], &now, lds);
-        if (!usual)
-            left |= 1ull << lane;
+        for (unsigned i = 0; usual && i < a->bytes / 4u; i++) {
+            struct rp_shadow *c = &cells[va / 4 + i];
+            written = written && c->write.wave;
+            usual = writes ? usual_write(c, &now, lds) : usual_read(c, &now, lds);
+        }
+        left |= (uint64_t)!usual << lane;
+        unwritten |= (uint64_t)!written << lane;
     }
+    *ret_unwritten = unwritten & ~left;
     return left;
 }
 
@@ -766,11 +770,11 @@ static void access_lds(struct rp_watch *a)
     const uint32_t asked = a->group->dispatch->dispatch->launch.group_segment_bytes;
     const bool atomic = a->kind & RP_PAST_BOTH, races = checks(RP_CHECK_RACES);
     const bool uninit = checks(RP_CHECK_UNINIT) && reads(a);
-    uint64_t lanes = a->lanes;
-    if (uninit)
-        unwritten_lds(a);
+    uint64_t lanes = a->lanes, unwritten = 0;
     if (races && a->bytes % 4 == 0 && !(a->kind & ~RP_PAST_WRITE))
-        lanes = usual_lanes(a, now);
+        lanes = usual_lanes(a, now, &unwritten);
+    if (uninit)
+        unwritten_lds(a, lanes | unwritten);
     RP_FOR_LANES(lane, lanes)
     {
         const uint64_t va = a->va[lane];

@@ -30,7 +30,7 @@ expect 1 rocm-perf run --device software:gfx90a --check races --check-output fou
 mv out names
 python3 "$SOURCE/tests/e2e/cli/check_labels.py" found90.json names \
     racy_atomic_and_plain racy_load_and_store racy_ticket_no_fence racy_ticket_fence_late racy_ticket_first \
-    racy_ticket_group_fence || fail "labels of gfx90a"
+    racy_ticket_group_fence racy_atomic_then_store || fail "labels of gfx90a"
 
 # Bounds and unwritten memory.
 for target in gfx942 gfx90a; do
@@ -98,6 +98,9 @@ line=$(grep -n 'b\[I\] = s\[I ^ 64\]' "$SOURCE/tests/e2e/programs/checked_races.
 says err "check: 1 finding (races)"
 says err "checked_races.hip:${line%%:*}"
 says err "no barrier between them"
+# Pairs of a load and a store, and of two stores, of the same line are one.
+expect 1 rocm-perf run --device software --check races ./checked_races.gfx942 racy_plus_plus
+says err "check: 1 finding (races)"
 expect 0 rocm-perf run --device software --check races --check-output clean.json ./checked_races.gfx942 clean_reverse
 says err "check: nothing found (races)"
 [ "$(json verdict clean.json)" = clean ] || fail "verdict"

@@ -230,6 +230,27 @@ CASE(racy_histogram_flush)
     if (I < 64)
         b[I] = s[I];
 }
+GRID(clean_max_float_global) // The first load is plain, and here a scalar one.
+{
+    const float v = (float)a[ALL];
+    unsigned *p = (unsigned *)&t[2], old = *p, seen;
+    do {
+        seen = old;
+        old = atomicCAS(p, seen, __float_as_uint(fmaxf(__uint_as_float(seen), v)));
+    } while (old != seen);
+}
+GRID(racy_plus_plus) // by one work-item of each wave
+{
+    if ((I & 63) == 0)
+        b[0]++;
+}
+GRID(racy_atomic_then_store)
+{
+    if ((I & 63) == 0) {
+        atomicAdd(&t[3], 1u);
+        t[3] = blockIdx.x;
+    }
+}
 CASE(clean_max_float) // HIP's loop of compare and swap begins with a load.
 {
     __shared__ float s;
