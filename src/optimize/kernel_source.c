@@ -606,6 +606,43 @@ static const char *why_not(const struct rp_ast_node *node, const struct rp_sourc
     return loop->counted ? NULL : count->why_not;
 }
 
+static bool names(const struct rp_ast_node *node, uint64_t variable)
+{
+    if (rp_ast_is(node, "DeclRefExpr") && node->ref_id == variable)
+        return true;
+    for (size_t i = 0; i < node->count; i++)
+        if (names(&node->children[i], variable))
+            return true;
+    return false;
+}
+
+/** Returns the type of the local variable to which a loop adds a term, if it does nothing else. */
+static const char *sum_type(const struct rp_ast_node *node, const struct rp_ast_node *function)
+{
+    static const char *const types[] = {
+        "float", "double",        "int",       "unsigned int",
+        "long",  "unsigned long", "long long", "unsigned long long"};
+    const struct rp_ast_node *body, *variable;
+
+    if (!rp_ast_is(node, "ForStmt") || node->count != FOR_CHILDREN)
+        return NULL;
+    body = &node->children[FOR_BODY];
+    if (rp_ast_is(body, "CompoundStmt") && body->count == 1)
+        body = &body->children[0];
+    if (!rp_ast_is(body, "CompoundAssignOperator") || !is_text(body->opcode, "+=") ||
+        body->count != 2 || !rp_ast_is(&body->children[0], "DeclRefExpr"))
+        return NULL;
+    variable = declaration(function, body->children[0].ref_id);
+    if (!variable || variable->storage || names(&body->children[1], variable->id) ||
+        names(&node->children[FOR_CONDITION], variable->id) ||
+        names(&node->children[FOR_STEP], variable->id))
+        return NULL;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is_text(variable->desugared ? variable->desugared : variable->type, types[i]))
+            return types[i];
+    return NULL;
+}
+
 /* --- pragmas ------------------------------------------------------------------------------- */
 
 /** Finds the unroll pragmas right before a loop. Without any it gives the loop's beginning twice.
@@ -744,6 +781,8 @@ static void add_loop(struct walk *walk, const struct rp_ast_node *node,
     loop->why_not = why_not(node, loop, &count);
     if (!loop->why_not)
         loop->why_not = pragma;
+    if (!loop->why_not)
+        loop->sum_type = sum_type(node, walk->function);
     source->loop_count++;
 }
 

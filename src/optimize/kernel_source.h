@@ -51,7 +51,9 @@ struct rp_source_loop {
     bool innermost, counted;
     bool trip_count_known;
     uint64_t trip_count;
-    const char *why_not; /**< why unrolling it is not proposed, half a sentence; NULL: it is */
+    const char *sum_type; /**< of the variable to which its body adds a term, and does nothing else;
+                               NULL: it does something else */
+    const char *why_not;  /**< why unrolling it is not proposed, half a sentence; NULL: it is */
 };
 
 /**

@@ -18,6 +18,7 @@ struct rp_completion;
 struct rp_err;
 struct rp_kernel_facts;
 struct rp_kernel_source;
+struct rp_source_loop;
 struct rp_llm_client;
 struct rp_llm_config;
 struct rp_llm_record;
@@ -158,6 +159,11 @@ uint64_t rp_llm_client_spent_tokens(const struct rp_llm_client *client);
  */
 int rp_llm_answer_kernel(const struct rp_completion *completion, char **ret_kernel,
                          size_t *ret_bytes, struct rp_err *err);
+
+/** Makes the kernel with one loop that adds up as many variables in place of one. Free it.
+ * @return NULL: it is no such loop */
+char *rp_split_sum(const struct rp_kernel_source *source, const struct rp_source_loop *of,
+                   unsigned ways);
 
 static inline void rp_proposal_free(struct rp_proposal *proposal)
 {

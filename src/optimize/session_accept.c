@@ -224,6 +224,8 @@ static int take(struct rp_kernel_run *run, struct rp_session_candidate *tried, c
 static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate *tried,
                           struct rp_err *err)
 {
+    const char *rounding;
+    rp_autofree char *why = NULL;
     struct rp_journal *journal = run->s->journal;
     rp_autofree char *program = rp_format("%s.program", tried->hsaco);
     const json_t *data = rp_journal_find(journal, "application", tried->key);
@@ -250,7 +252,11 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate
     json_object_del(shown, "program_sha256"); /* A linker may write paths into the program. */
     json_object_set_new(tried->json, "program", shown);
     outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
-    end_with(tried, outcome, json_string_value(json_object_get(shown, "reason")) ?: "?");
+    /* Who reads what was accepted must see that its sums are in another order. */
+    rounding = tried->reason ? strstr(tried->reason, "; changes rounding: ") : NULL;
+    why = rp_format("%s%s", json_string_value(json_object_get(shown, "reason")) ?: "?",
+                    outcome == RP_OUTCOME_ACCEPTED && rounding ? rounding : "");
+    end_with(tried, outcome, why);
     return outcome == RP_OUTCOME_ACCEPTED ? take(run, tried, &program, shown) : 0;
 }
 

@@ -1,5 +1,5 @@
-/* Proposes what textbooks do: rows of LDS that begin on different banks, and then unrolled loops,
- * of which there are more. Each change has a precondition that the
+/* Proposes what textbooks do: rows of LDS that begin on different banks, sums side by side, and
+ * then unrolled loops, of which there are more. Each change has a precondition that the
  * compiler's tree decides. The next proposal depends on the attempts alone, so a resumed session
  * gets the same ones. */
 #include <string.h>
@@ -93,6 +93,26 @@ static int propose_padding(const struct rp_proposer_input *input, struct rp_prop
     return 0;
 }
 
+/** Adds up four sums in place of one. */
+static int propose_sums(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    enum { WAYS = 4 };
+    const struct rp_kernel_source *source = input->source;
+
+    for (size_t i = 0; i < source->loop_count; i++) {
+        rp_autofree char *made = rp_split_sum(source, &source->loops[i], WAYS);
+
+        if (!made || is_tried(input, made))
+            continue;
+        ret->title =
+            rp_format("add up %d sums in the loop at line %u", WAYS, source->loops[i].line);
+        ret->bytes = strlen(made);
+        ret->kernel_text = rp_steal(made);
+        return 1;
+    }
+    return 0;
+}
+
 static int propose_textbook(void *state, const struct rp_proposer_input *input,
                             struct rp_proposal *ret, struct rp_err *err)
 {
@@ -100,12 +120,15 @@ static int propose_textbook(void *state, const struct rp_proposer_input *input,
     int rc = propose_padding(input, ret);
 
     (void)state;
+    if (rc == 0)
+        rc = propose_sums(input, ret);
     return rc == 0 ? unroll->propose(NULL, input, ret, err) : rc;
 }
 
 const struct rp_proposer rp_proposer_textbook = {
     .name = "textbook",
-    .summary = "rows of LDS on different banks, unrolled loops; needs no network",
+    .summary =
+        "rows of LDS on different banks, sums side by side, unrolled loops; needs no network",
     .changes_body = true,
     .open = open_textbook,
     .propose = propose_textbook,

@@ -115,11 +115,70 @@ static void each_proposal_is_one_change_that_the_guards_accept(void **state)
         rp_proposal_free(&made[i]);
 }
 
+static const char sums[] =
+    "#include \"hip_small.h\"\n"
+    "__global__ void sums(float *a, const float *b, int n)\n"
+    "{\n"
+    "    float sum = 0, other = 1, other_2 = 0;\n"
+    "    #pragma unroll 2\n"
+    "    for (int i = threadIdx.x; i < n; i += blockDim.x)\n"
+    "        sum += b[i] * i;\n"
+    "    for (int i = 0; i < n + 1; ++i) { other += b[n - i]; }\n" /* a name is taken */
+    "    for (int i = 0; i < n; i++) sum += sum * b[i];\n"         /* a recurrence */
+    "    for (int i = 0; i < n; i++) sum -= b[i];\n"
+    "    for (int i = 0; i < n; i++) { sum += b[i]; other += 1; }\n"
+    "    for (int i = 0; i <= n; i++) sum += b[i];\n"
+    "    for (int i = 0; i < n; i++) a[0] += b[i];\n"
+    "    a[n] = sum + other + other_2;\n"
+    "}\n";
+
+static const char two[] = "    {\n"
+                          "        float sum_1 = 0;\n"
+                          "        int i = threadIdx.x;\n"
+                          "        for (; i < n && n - i > (blockDim.x); i += 2 * (blockDim.x)) {\n"
+                          "            sum += b[i] * i;\n"
+                          "            sum_1 += b[(i + (blockDim.x))] * (i + (blockDim.x));\n"
+                          "        }\n"
+                          "        for (; i < n; i += (blockDim.x))\n"
+                          "            sum += b[i] * i;\n"
+                          "        sum += sum_1;\n"
+                          "    }\n";
+
+static void sums_are_split_where_nothing_else_happens(void **state)
+{
+    rp_autofree char *path = scratch_put("s.hip", sums);
+    struct rp_compile_command *own = sources_command("hipcc -nogpuinc -O3 {source}", path);
+    struct rp_kernel_source *s = sources_kernel(own, path, "_Z4sumsPfPKfi");
+    rp_autofree char *made = rp_split_sum(s, &s->loops[0], 2);
+    rp_autofree char *free_name = rp_split_sum(s, &s->loops[1], 2);
+    struct rp_guard_result result;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_int_equal(s->loop_count, 7);
+    assert_non_null(made);
+    if (!strstr(made, two))
+        fail_msg("%s", made);
+    assert_null(strstr(made, "#pragma"));
+    if (rp_guard_check(s, made, strlen(made), RP_EDIT_BODY, own, "gfx942", scratch_dir, &result,
+                       &err) < 0)
+        fail_msg("%s", err.text);
+    rp_guard_result_free(&result);
+    assert_non_null(free_name);
+    assert_non_null(strstr(free_name, "other_1 += b[n - (i + 1)];"));
+    assert_null(rp_split_sum(s, &s->loops[1], 3)); /* other_2 is there */
+    for (size_t i = 2; i < s->loop_count; i++)
+        assert_null(rp_split_sum(s, &s->loops[i], 2));
+    rp_kernel_source_free(s);
+    rp_compile_command_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_say_whether_rows_may_grow),
         cmocka_unit_test(each_proposal_is_one_change_that_the_guards_accept),
+        cmocka_unit_test(sums_are_split_where_nothing_else_happens),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
