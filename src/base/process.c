@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/program_loader.h"
+#include "base/sandbox.h"
 
 /* This is called with each child of this process while it returns true. */
 typedef bool take_child(void *arg, pid_t child);
@@ -204,37 +205,50 @@ static struct process *read_all(size_t *ret_count)
     return list;
 }
 
-/** Marks those that descend from this process, without itself. */
+static int by_pid(const void *a, const void *b)
+{
+    const pid_t x = ((const struct process *)a)->pid, y = ((const struct process *)b)->pid;
+
+    return (x > y) - (x < y);
+}
+
+/** Marks those that descend from this process, without itself. There may be many where one forks
+ * without end. */
 static void mark_ours(struct process *list, size_t count)
 {
     const pid_t self = getpid();
     bool more = true;
 
+    if (count)
+        qsort(list, count, sizeof *list, by_pid);
     while (more) { /* This is repeated as often as the tree is deep. */
         more = false;
         for (size_t i = 0; i < count; i++) {
-            bool below = list[i].parent == self;
+            const struct process key = {.pid = list[i].parent};
+            const struct process *parent =
+                list[i].ours ? NULL : bsearch(&key, list, count, sizeof *list, by_pid);
 
-            for (size_t j = 0; j < count && !below && !list[i].ours; j++)
-                below = list[j].ours && list[j].pid == list[i].parent;
-            more |= below && !list[i].ours;
-            list[i].ours |= below;
+            if (!list[i].ours && (list[i].parent == self || (parent && parent->ours)))
+                more = list[i].ours = true;
         }
     }
 }
 
-/** Adds up the resident bytes. Pages that several of them share count several times.
- * @return 0 where /proc is not there */
-static uint64_t proc_tree_resident_bytes(void)
+/** Adds up the resident bytes, 0 where /proc is not there. Pages that several of them share count
+ * several times. */
+static void look_at_tree(uint64_t *ret_resident_bytes, size_t *ret_processes)
 {
     size_t count;
     rp_autofree struct process *list = read_all(&count);
     uint64_t pages = 0;
 
+    *ret_processes = 0;
     mark_ours(list, count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         pages += list[i].ours ? list[i].resident_pages : 0;
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+        *ret_processes += list[i].ours;
+    }
+    *ret_resident_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 uint64_t rp_proc_tree_cpu_ms(void)
@@ -525,6 +539,11 @@ static void child_main(const struct rp_proc *proc, pid_t parent, bool own_group,
         _exit(127);
     if (own_group)
         setpgid(0, 0);
+    if (proc->sandbox) {
+        if (proc->sandbox->writable[0])
+            setenv("TMPDIR", proc->sandbox->writable[0], 1);
+        rp_sandbox_enter(proc->sandbox, report_fd);
+    }
     /* exec resets the caught signals by itself. */
     if (rp_proc_exec(proc, NULL) != -(int)RP_ENVIRONMENT)
         code = errno;
@@ -588,26 +607,40 @@ static bool has_ended_until(int pidfd, pid_t child, int64_t until_ns)
 }
 
 /** This is why a process need not be waited for any more. */
-enum reason { ENDED = 0, TIMED_OUT, OVER_MEMORY, HUNG };
+enum reason { ENDED = 0, TIMED_OUT, OVER_MEMORY, OVER_PROCESSES, HUNG };
+
+/** @return ENDED while they keep within them */
+static enum reason over_limits(const struct rp_proc_limits *limits)
+{
+    uint64_t bytes;
+    size_t processes;
+
+    look_at_tree(&bytes, &processes);
+    if (limits->processes && processes > limits->processes)
+        return OVER_PROCESSES;
+    return limits->resident_bytes && bytes > limits->resident_bytes ? OVER_MEMORY : ENDED;
+}
 
 /* Waits so long for its end, while all of its processes together stay within their memory. Each
  * look at them is reported to whoever waits. */
 static enum reason wait_until(int pidfd, pid_t child, const struct rp_proc *proc, int64_t begin_ns)
 {
     enum { LOOK_NS = 100000000 };
-    const uint64_t most_resident_bytes = proc->limits ? proc->limits->resident_bytes : 0;
+    const bool limited = proc->limits && (proc->limits->resident_bytes || proc->limits->processes);
     const int64_t until_ns = proc->timeout_ns ? begin_ns + proc->timeout_ns : INT64_MAX;
-    const bool looks = most_resident_bytes || proc->waiting || proc->hangs;
+    const bool looks = limited || proc->waiting || proc->hangs;
 
     for (;;) {
         const int64_t look_ns = rp_now_ns() + LOOK_NS;
+        enum reason over;
 
         if (!looks || look_ns >= until_ns)
             return has_ended_until(pidfd, child, until_ns) ? ENDED : TIMED_OUT;
         if (has_ended_until(pidfd, child, look_ns))
             return ENDED;
-        if (most_resident_bytes && proc_tree_resident_bytes() > most_resident_bytes)
-            return OVER_MEMORY;
+        over = limited ? over_limits(proc->limits) : ENDED;
+        if (over != ENDED)
+            return over;
         if (proc->hangs && proc->hangs(proc->context))
             return HUNG;
         if (proc->waiting)
@@ -649,7 +682,8 @@ static void wait_for(const struct rp_proc *proc, const struct rp_orphans *adopte
     if (proc->timeout_ns || proc->waiting || proc->hangs)
         reason = end_after(proc, adopted, child, begin_ns);
     end->timed_out = reason == TIMED_OUT;
-    end->over_memory = reason == OVER_MEMORY;
+    end->over_processes = reason == OVER_PROCESSES;
+    end->over_limits = reason == OVER_MEMORY || end->over_processes;
     end->hung = reason == HUNG;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;

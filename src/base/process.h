@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 struct rp_err;
+struct rp_sandbox;
 
 /* What glibc 2.28 has not: packages that run everywhere are linked for it. */
 
@@ -69,6 +70,7 @@ struct rp_proc_limits {
         resident_bytes;  /**< of all processes together, looked at now and then; needs a timeout */
     uint64_t file_bytes; /**< of each file that is written */
     uint64_t cpu_s;
+    unsigned processes; /**< of all together, threads not counted; looked at as resident_bytes is */
 };
 
 /** A member that is zero changes nothing: the program inherits it from this process. So a
@@ -83,6 +85,7 @@ struct rp_proc {
     int stdin_fd, stdout_fd, stderr_fd;  /**< 0 = inherit */
     int64_t timeout_ns;                  /**< 0 = may take for ever */
     const struct rp_proc_limits *limits; /**< NULL: none. With limits it has its own group */
+    const struct rp_sandbox *sandbox;    /**< with limits; NULL: it may do what this process may */
     bool result_survives; /**< after rp_proc_survive_signals: it is what a signal is to end */
     /**< called ten times a second while it runs; may be NULL */
     void (*waiting)(void *context, int64_t elapsed_ns);
@@ -98,12 +101,13 @@ struct rp_proc {
 
 struct rp_proc_end {
     bool signaled;
-    int status;       /**< exit status, or the signal's number */
-    bool over_memory; /**< it took more than limits.resident_bytes, and was killed */
-    bool hung;        /**< it was killed because of proc.hangs */
-    bool timed_out;   /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
-    int interrupted;  /**< with result_survives: the signal that came, at the latest now; 0: none */
-    int64_t wall_ns;  /**< start to end, monotonic clock */
+    int status;          /**< exit status, or the signal's number */
+    bool over_limits;    /**< it took more than limits.resident_bytes, and was killed ... */
+    bool over_processes; /**< ... or that was because of limits.processes */
+    bool hung;           /**< it was killed because of proc.hangs */
+    bool timed_out;  /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
+    int interrupted; /**< with result_survives: the signal that came, at the latest now; 0: none */
+    int64_t wall_ns; /**< start to end, monotonic clock */
 };
 
 /** Starts the program and waits for it. While it runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT reach it

@@ -112,6 +112,26 @@ static void put_program(const struct rp_page *page, const json_t *program)
                       text_of(program, "reason"));
 }
 
+/** Says by what the candidate was kept in its folder, and what this machine has no means for. */
+static void put_sandbox(const struct rp_page *page, const json_t *sandbox)
+{
+    static const char *const parts[][2] = {
+        {"files", "files"}, {"network", "the network"}, {"processes", "processes of others"}};
+    rp_autobuf text = {0};
+
+    if (!json_is_true(json_object_get(sandbox, "asked"))) {
+        rp_page_words(page, RP_INK_YELLOW, 0, 2, "sandbox: none (--no-sandbox)");
+        return;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *by = text_of(sandbox, parts[i][0]);
+
+        rp_buf_printf(&text, "%s%s: %s", i ? "; " : "", parts[i][1],
+                      by ? by : "NOT KEPT, this machine has no means for it");
+    }
+    rp_page_words(page, RP_INK_PLAIN, 0, 2, "sandbox: %s", rp_buf_text(&text));
+}
+
 static void put_text(const struct command *c, const struct rp_judgement *judgement,
                      struct rp_buf *text)
 {
@@ -127,6 +147,7 @@ static void put_text(const struct command *c, const struct rp_judgement *judgeme
     json_array_foreach(json_object_get(judgement->json, "kernels"), i, kernel)
         put_kernel(&page, kernel);
     put_program(&page, json_object_get(judgement->json, "program"));
+    put_sandbox(&page, json_object_get(judgement->json, "sandbox"));
     if (c->on.software && json_is_real(json_object_get(judgement->json, "error")))
         rp_page_words(&page, RP_INK_PLAIN, 0, 2,
                       "SOFTWARE DEVICE: modelled time (%s), not hardware time",
@@ -181,6 +202,9 @@ static struct rp_judgement_options judgement_options(struct command *c)
         .timeout_s = a->timeout_s,
         .device = a->device,
         .timing = a->timing >= 0 ? rp_timing_words[a->timing] : NULL,
+        .no_sandbox = a->no_sandbox,
+        .writable = a->writable.at,
+        .writable_count = a->writable.count,
         .folder = a->output,
         .progress = progress,
         .waiting = waiting,

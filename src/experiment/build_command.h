@@ -55,8 +55,9 @@ struct rp_compile_command {
     char *directory; /**< in which relative paths of `compiler` are meant; NULL: the current one */
     struct rp_words program; /**< makes the program, when that is not the compiler itself */
     struct rp_words compiler;
-    char *temporary;  /**< $TMPDIR of the compilers; NULL: unchanged */
-    bool guessed;     /**< nobody has said which flags `program` compiles with */
+    char *temporary;                  /**< $TMPDIR of the compilers; NULL: unchanged */
+    const struct rp_sandbox *sandbox; /**< of the compilers; NULL: none. Borrowed */
+    bool guessed;                     /**< nobody has said which flags `program` compiles with */
     bool lacks_lines; /**< the program has line tables, and the compiler writes none */
 };
 

@@ -72,6 +72,11 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
     other = one_file ? -1 : open_output(child->stderr_path, err);
     if (!one_file && other < 0)
         return other;
+    struct rp_proc_limits limits = child->limits;
+    /* Compilers and programs on a device start a few dozen at most. */
+    enum { MOST_PROCESSES = 512 };
+
+    limits.processes = child->sandbox ? MOST_PROCESSES : limits.processes;
     const struct rp_proc proc = {.path = path,
                                  .argv = (char *const *)(uintptr_t)child->argv,
                                  .env = child->env,
@@ -80,7 +85,8 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
                                  .stdout_fd = out,
                                  .stderr_fd = one_file ? out : other,
                                  .timeout_ns = child->timeout_ns,
-                                 .limits = &child->limits,
+                                 .limits = &limits,
+                                 .sandbox = child->sandbox,
                                  .waiting = child->waiting,
                                  .context = child->context};
 
@@ -211,7 +217,9 @@ char *rp_child_last_lines(const char *path)
 
 char *rp_child_end_sentence(const struct rp_proc_end *end)
 {
-    if (end->over_memory)
+    if (end->over_processes)
+        return rp_format("it started more processes than it may");
+    if (end->over_limits)
         return rp_format("it took more memory than it may");
     if (end->timed_out)
         return rp_format("it did not end in time");
@@ -352,6 +360,7 @@ int rp_own_command_run(const struct rp_child_context *measure, const struct rp_o
                            .stderr_path = self->stderr_path,
                            .timeout_ns = rp_run_deadline_left_ns(measure->patience, self->what),
                            .limits = rp_program_limits(),
+                           .sandbox = measure->sandbox,
                            .waiting = measure->patience->waiting,
                            .context = measure->patience->context},
         ret, err);
@@ -454,11 +463,12 @@ void rp_child_add_error_line(char **why, const char *log_path)
 char *rp_child_end_reason(const struct rp_proc_end *end, const char *log_path)
 {
     rp_autofree char *said = rp_child_error_line(log_path);
-    rp_autofree char *how = end->over_memory ? rp_format("took more memory than it may")
-                            : end->timed_out ? rp_format("did not end in time")
-                            : end->signaled  ? rp_format("was ended by SIG%s",
+    rp_autofree char *how = end->over_processes ? rp_format("started more processes than it may")
+                            : end->over_limits  ? rp_format("took more memory than it may")
+                            : end->timed_out    ? rp_format("did not end in time")
+                            : end->signaled     ? rp_format("was ended by SIG%s",
                                                         rp_signal_abbreviation(end->status) ?: "?")
-                                             : rp_format("ended with exit status %d", end->status);
+                                            : rp_format("ended with exit status %d", end->status);
 
     return how ? rp_format("%s%s%s", how, said ? ": " : "", said ? said : "") : NULL;
 }

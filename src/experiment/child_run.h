@@ -31,6 +31,7 @@ struct rp_child {
     const char *stderr_path;         /**< likewise; may be stdout_path */
     int64_t timeout_ns;
     struct rp_proc_limits limits;
+    const struct rp_sandbox *sandbox;         /**< NULL: none */
     const struct rp_environment *compiler_of; /**< it may be this one's compiler, whose results are
                                                * kept (run/hip_compiler.h); NULL: no compiler */
     bool again;                               /**< as of rp_compiler_run */
@@ -115,6 +116,7 @@ struct rp_child_context {
     const char *input;                /**< path of its standard input; NULL: /dev/null */
     char *const *program;             /**< the user's command line, NULL-terminated */
     int status;                       /**< the exit status that it ends with */
+    const struct rp_sandbox *sandbox; /**< of what runs a candidate; NULL: none */
     struct rp_run_deadline *patience; /**< changed by each run */
     unsigned most_geometries;
     double least_improvement; /**< 0.02 */

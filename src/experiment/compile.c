@@ -323,6 +323,7 @@ static int run(const struct rp_compile_command *command, char *const *argv, cons
                                          .stderr_path = log,
                                          .timeout_ns = PATIENCE_NS,
                                          .limits = rp_compiler_limits(),
+                                         .sandbox = command->sandbox,
                                          .compiler_of = rp_compile_command_environment(command),
                                          .again = again},
                       &end, err);

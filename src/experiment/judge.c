@@ -51,7 +51,7 @@ static char *regex_escape(const char *text)
 /** A program that crashes or hangs while this kernel is captured says nothing about others. */
 static enum rp_code failure_code(const struct rp_proc_end *end)
 {
-    if (end->signaled || end->timed_out || end->over_memory)
+    if (end->signaled || end->timed_out || end->over_limits)
         return RP_PROGRAM;
     return end->status == RP_VERDICT || end->status == RP_BAD_INPUT || end->status == RP_PROGRAM
                ? (enum rp_code)end->status
@@ -500,7 +500,7 @@ static int read_failure(const struct rp_proc_end *end, const char *messages, con
 
     if (!message)
         return rp_fail(err, RP_ENVIRONMENT, "replay compare: cannot read %s (%s)", messages, how);
-    if (end->over_memory) {
+    if (end->over_limits) {
         *ret = (struct rp_compared){
             .comparison = {.verdict = RP_COMPARED_UNDECIDED, .undecided_by = RP_BY_LIMITS},
             .reason = rp_steal(how)};

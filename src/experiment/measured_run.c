@@ -89,7 +89,7 @@ static char *why_not(const struct rp_proc_end *end, const char *output, const ch
 {
     char *text = NULL;
 
-    if (!end->signaled && !end->timed_out && !end->over_memory && end->status == 0) {
+    if (!end->signaled && !end->timed_out && !end->over_limits && end->status == 0) {
         if (is_program(output))
             return NULL;
         text = rp_format("the build command left no file %s", output);
@@ -651,7 +651,7 @@ static int judge_end(const struct attempt *a, struct rp_evaluation *e)
         return end_as(e, RP_EVALUATION_TIMEOUT,
                       rp_format("it did not end within %g s", (double)e->cap_ns / 1e9));
     }
-    if (!end->signaled && !end->over_memory && end->status == 0)
+    if (!end->signaled && !end->over_limits && end->status == 0)
         return 0;
     e->signaled = end->signaled;
     e->status = end->status;
@@ -680,7 +680,7 @@ static int check(const struct attempt *a, struct rp_evaluation *e, struct rp_err
     rc = measure_run_command(a->ev, &command, r->timeout_ns, &limits, log, &end, err);
     if (rc < 0)
         return rp_wrap(err, "the check");
-    if (!end.signaled && !end.timed_out && !end.over_memory && end.status == 0)
+    if (!end.signaled && !end.timed_out && !end.over_limits && end.status == 0)
         return 0;
     how = rp_child_end_reason(&end, log);
     return end_as(e, RP_EVALUATION_WRONG, how ? rp_format("the check %s", how) : NULL);
@@ -722,7 +722,7 @@ static bool failed_when_recorded(const struct attempt *a, int rc)
 
     if (rc < 0)
         return rc == -RP_BAD_INPUT;
-    return !end->timed_out && !end->over_memory && (end->signaled || end->status != 0);
+    return !end->timed_out && !end->over_limits && (end->signaled || end->status != 0);
 }
 
 /** The first run of a configuration does not count, because recording takes time. */

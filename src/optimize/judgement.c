@@ -3,6 +3,7 @@
  * tried with the new one. The steps are those by which optimize judges a candidate. */
 #include "optimize/judgement.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,6 +153,7 @@ static int take_captures(struct judging *j)
             k->name = rp_strdup(one->kernel);
             k->symbol = rp_strdup(one->symbol);
             k->captures.covered = -1;
+            k->floor = rp_facts_time_floor(&(struct rp_kernel_facts){.arch = j->gpu}, false);
         }
         k->captures.list =
             rp_realloc_array(k->captures.list, k->captures.count + 1, sizeof *k->captures.list);
@@ -168,9 +170,11 @@ static int capture_kernel(struct judging *j, const struct rp_child_context *meas
 {
     rp_autofree char *folder = rp_format("%s/captures-%zu", j->work, j->kernel_count + 1);
     struct judged_kernel *k = add_kernel(j);
+    struct rp_child_context trusted = *measure;
     struct rp_err why = RP_ERR_INIT;
     int rc;
 
+    trusted.sandbox = NULL; /* It is the user's program as it is, and the capture needs a socket. */
     k->name = rp_strdup(facts->name);
     k->symbol = rp_strdup(facts->symbol);
     k->arguments = arguments;
@@ -178,7 +182,7 @@ static int capture_kernel(struct judging *j, const struct rp_child_context *meas
     k->time_ns = facts->time_ns.known ? facts->time_ns.value : 0;
     report(j, "capturing dispatches of %s%s%s%s", k->name, arguments ? " with the arguments '" : "",
            arguments ? arguments : "", arguments ? "'" : "");
-    rc = rp_captures_make(measure, j->o->program[0], k->name, k->symbol, profile, folder,
+    rc = rp_captures_make(&trusted, j->o->program[0], k->name, k->symbol, profile, folder,
                           &k->captures, &why);
     if (rc < 0 && why.code != RP_VERDICT) {
         *err = why;
@@ -200,7 +204,7 @@ static int capture_run(struct judging *j, const struct rp_child_context *measure
 
     report(j, "profiling %s%s%s", j->o->program[0], arguments ? " " : "",
            arguments ? arguments : "");
-    rc = rp_program_test_profile(measure, j->o->program[0], RP_RUN_KIND_TRACED, profile, &facts,
+    rc = rp_program_test_profile(measure, j->o->program[0], RP_RUN_KIND_ORIGINAL, profile, &facts,
                                  err);
     for (size_t i = 0; rc == 0 && i < facts.count; i++) {
         const struct rp_kernel_facts *k = &facts.kernels[i];
@@ -526,6 +530,28 @@ static int open_folder(struct judging *j, struct rp_err *err)
     return rc == 0 ? rp_mkdirs_private(j->scratch, err) : rc;
 }
 
+/** The folder of this judgement is all that a candidate may write to, and what the user allows. */
+static int make_sandbox(struct judging *j, struct rp_err *err)
+{
+    rp_autofree char *temporary = rp_path_join(j->work, "tmp");
+    int rc = rp_mkdirs_private(temporary, err);
+
+    if (rc < 0)
+        return rc;
+    rp_words_add(&j->writable, temporary);
+    rp_words_add(&j->writable, j->work);
+    for (size_t i = 0; i < j->o->writable_count; i++) {
+        rp_autofree char *path = realpath(j->o->writable[i], NULL);
+
+        if (!path)
+            return rp_fail_errno(err, RP_USAGE, errno, "--writable %s", j->o->writable[i]);
+        rp_words_add(&j->writable, path);
+    }
+    rp_sandbox_probe(&j->sandbox.means);
+    j->sandbox.writable = (const char *const *)j->writable.list;
+    return 0;
+}
+
 static int begin(struct judging *j, struct rp_err *err)
 {
     const struct rp_judgement_options *o = j->o;
@@ -543,10 +569,14 @@ static int begin(struct judging *j, struct rp_err *err)
         rc = open_folder(j, err);
     if (rc == 0)
         rc = save_input(j, err);
+    if (rc == 0 && !o->no_sandbox)
+        rc = make_sandbox(j, err);
     if (rc < 0)
         return rc;
-    if (j->command)
+    if (j->command) {
         rp_compile_command_set_temporary(j->command, j->scratch);
+        j->command->sandbox = o->no_sandbox ? NULL : &j->sandbox;
+    }
     j->sizes = o->sizes ? rp_strdup(o->sizes) : NULL;
     j->patience = (struct rp_run_deadline){.timeout_ns = (int64_t)(o->timeout_s * 1e9),
                                            .modelled = o->on->software,
@@ -559,6 +589,7 @@ static int begin(struct judging *j, struct rp_err *err)
                                            .folder = j->scratch,
                                            .input = j->input,
                                            .program = o->program,
+                                           .sandbox = o->no_sandbox ? NULL : &j->sandbox,
                                            .patience = &j->patience,
                                            .most_geometries = o->most_geometries,
                                            .least_improvement = o->least_improvement};
@@ -608,6 +639,7 @@ static void free_judging(struct judging *j)
     free(j->gpu);
     free(j->sizes);
     free(j->input);
+    rp_words_free(&j->writable);
     free(j->scratch);
     free(j->work);
 }

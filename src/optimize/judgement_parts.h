@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/sandbox.h"
 #include "experiment/child_run.h"
 #include "experiment/judge.h"
 #include "experiment/session_folder.h"
@@ -32,7 +33,9 @@ struct judging {
     struct rp_session_folder folder;
     char *work, *scratch; /**< in that folder; removed by the next judgement */
     char *input;          /**< as of struct rp_child_context */
-    char *sizes;          /**< cut into the arguments of each run */
+    struct rp_sandbox sandbox;
+    struct rp_words writable; /**< of the sandbox */
+    char *sizes;              /**< cut into the arguments of each run */
     struct rp_run_deadline patience;
     struct rp_child_context measure;
     struct rp_captures given;

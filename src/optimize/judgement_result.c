@@ -296,20 +296,35 @@ static json_t *settings_json(const struct judging *j)
                      (json_int_t)o->most_geometries);
 }
 
+/** Says by what the candidate is kept from what; null: it is not. */
+static json_t *sandbox_json(const struct judging *j)
+{
+    const struct rp_sandbox_means *means = &j->sandbox.means;
+    const char *files = rp_sandbox_files_by(means), *network = rp_sandbox_network_by(means),
+               *processes = rp_sandbox_processes_by(means);
+    json_t *writable = json_array();
+
+    for (size_t i = 0; i < j->writable.count; i++)
+        json_array_append_new(writable, judging_text(j->writable.list[i]));
+    return json_pack("{s:b, s:s?, s:s?, s:s?, s:o}", "asked", !j->o->no_sandbox, "files", files,
+                     "network", network, "processes", processes, "writable", writable);
+}
+
 static json_t *judgement_json(const struct judging *j)
 {
     rp_autofree char *line = sentence(j);
     const bool compared = j->verdict != RP_JUDGED_NOT_BUILT && j->verdict != RP_JUDGED_SAME;
 
-    return json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version",
-        "1.0", "device", j->o->on->software ? "software" : "hardware", "verdict",
-        rp_judgement_word(j->verdict), "sentence", judging_text(line), "ratio",
-        ratio_json(j->ratio_known, j->ratio, j->low, j->high), "error",
-        compared && j->ratio_known ? json_real(j->error) : json_null(), "on", gpu_json(j), "old",
-        version_json(&j->before), "new", version_json(&j->after), "changed_kernels",
-        changed_json(j), "kernels", kernels_json(j), "program",
-        j->program_json ? json_incref(j->program_json) : json_null(), "settings", settings_json(j));
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "schema_version", "1.0", "device",
+                     j->o->on->software ? "software" : "hardware", "verdict",
+                     rp_judgement_word(j->verdict), "sentence", judging_text(line), "ratio",
+                     ratio_json(j->ratio_known, j->ratio, j->low, j->high), "error",
+                     compared && j->ratio_known ? json_real(j->error) : json_null(), "on",
+                     gpu_json(j), "old", version_json(&j->before), "new", version_json(&j->after),
+                     "changed_kernels", changed_json(j), "kernels", kernels_json(j), "program",
+                     j->program_json ? json_incref(j->program_json) : json_null(), "settings",
+                     settings_json(j), "sandbox", sandbox_json(j));
 }
 
 /* --- the record ----------------------------------------------------------------------------- */
@@ -328,12 +343,13 @@ static json_t *record_json(const json_t *judgement, const char *text)
         json_array_foreach(json_object_get(k, "captures"), n, one) json_array_append(captures, one);
     }
     return json_pack(
-        "{s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:o, s:s}", "verdict",
+        "{s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:o, s:s}", "verdict",
         json_object_get(judgement, "verdict"), "sentence", json_object_get(judgement, "sentence"),
         "ratio", json_object_get(judgement, "ratio"), "old", json_object_get(judgement, "old"),
         "new", json_object_get(judgement, "new"), "device", json_object_get(judgement, "device"),
         "on", json_object_get(judgement, "on"), "settings", json_object_get(judgement, "settings"),
-        "captures", captures, "judge_sha256", hash);
+        "sandbox", json_object_get(judgement, "sandbox"), "captures", captures, "judge_sha256",
+        hash);
 }
 
 int judging_write(struct judging *j, struct rp_judgement *ret, struct rp_err *err)

@@ -484,7 +484,7 @@ static int check_limits(const struct rp_proc_end *end, uint64_t dump_bytes, cons
                        name);
     if (end->timed_out)
         return rp_fail(err, RP_BAD_INPUT, "%s has not ended after 120 s: it was ended", compiler);
-    if (end->over_memory)
+    if (end->over_limits)
         return rp_fail(err, RP_BAD_INPUT, "%s took more than 6 GB of memory: it was ended",
                        compiler);
     return 0;

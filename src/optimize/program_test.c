@@ -123,7 +123,7 @@ static void take_verdict(const struct rp_child_context *m, enum rp_run_kind what
     const int status = end->signaled ? 0 : end->status;
 
     output->checked = true;
-    output->right = !end->signaled && !end->timed_out && !end->over_memory && status == 0;
+    output->right = !end->signaled && !end->timed_out && !end->over_limits && status == 0;
     if (output->right)
         return;
     free(output->said);
@@ -210,7 +210,7 @@ int rp_program_test_run(const struct rp_child_context *measure, const char *prog
     if (rc < 0)
         return rp_wrap(err, "run %s", program);
     output.status = end.signaled ? 128 + end.status : end.status;
-    if (end.signaled || end.timed_out || end.over_memory)
+    if (end.signaled || end.timed_out || end.over_limits)
         output.why = end_text(measure, what, &end);
     if (check && !output.why)
         rc = run_check(measure, check, program, what, printed, &output, err);
@@ -262,10 +262,10 @@ static int profile_failed(const struct rp_child_context *measure, const char *pr
 {
     rp_autofree char *lines = rp_child_last_lines(log);
     rp_autofree char *said = lines ? for_optimize(lines, measure) : NULL;
-    const bool by_status = !end->signaled && !end->timed_out && !end->over_memory;
+    const bool by_status = !end->signaled && !end->timed_out && !end->over_limits;
     const bool documented = by_status && end->status > 0 && end->status <= RP_PROGRAM;
     const enum rp_code code = documented                           ? (enum rp_code)end->status
-                              : end->timed_out || end->over_memory ? RP_PROGRAM
+                              : end->timed_out || end->over_limits ? RP_PROGRAM
                                                                    : RP_ENVIRONMENT;
 
     if (documented && said && *said)

@@ -4,7 +4,7 @@ unset ROCM_PERF_DEVICE_TIMING # times are what it is about
 
 cp "$SOURCE/tests/e2e/programs/judged.hip" old.hip
 rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
-for version in 1 2 3 4 5; do
+for version in 1 2 3 4 5 8 9; do
     sed "s/^#define VERSION 0/#define VERSION $version/" old.hip >new$version.hip
 done
 cp old.hip new6.hip && sed -i 's/in\[i\]/on[i]/' new6.hip
@@ -67,6 +67,38 @@ EOF
 sed -i '2s/right and faster/right or faster!/' result/journal.jsonl
 expect 3 rocm-perf judge --old old.hip --new new5.hip --device software -o result ./app
 says err "journal.jsonl"
+
+# What a candidate may do: its program is right, and tries what it must not. Of what the machine has no means for, the
+# result says so.
+python3 -c '
+import socket, sys, time
+listening = socket.create_server(("127.0.0.1", 0))
+open("port", "w").write(str(listening.getsockname()[1]))
+time.sleep(600)' &
+listener=$!
+while [ ! -s port ]; do sleep 0.1; done
+hostile() {
+    expect "$1" env JUDGED_FILE="$SCRATCH/hostile" JUDGED_PORT="$(cat port)" rocm-perf judge --old old.hip --new "$2" \
+        --device software -o hostile_result "${@:3}" ./app
+    sound hostile_result/judge.json
+}
+hostile 1 new8.hip --no-sandbox
+says out 'wrong: in the program: it prints something else: line 1 is "connected"'
+says out "sandbox: none (--no-sandbox)"
+[ -e hostile ] || fail "without a sandbox it can write"
+rm hostile
+if [ "$(json sandbox.files result/judge.json)" != null ] && [ "$(json sandbox.network result/judge.json)" != null ]; then
+    hostile 0 new8.hip
+    says out "sandbox: files: "
+    [ ! -e hostile ] || fail "it wrote outside of its folder"
+    hostile 0 new8.hip --writable "$SCRATCH"
+    [ -e hostile ] || fail "--writable"
+fi
+if [ "$(json sandbox.processes result/judge.json)" != null ]; then
+    hostile 1 new9.hip
+    says out "wrong: in the program: it started more processes than it may"
+fi
+kill $listener
 
 # Code objects, in a bundle or a folder of Triton's cache, and captures that are there.
 expect 0 rocm-perf isolate --kernel row_sums --representative --device software -o captured ./app

@@ -3,6 +3,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <hip/hip_runtime.h>
 
 #define VERSION 0
@@ -34,7 +38,7 @@ __global__ void row_sums(const int *in, int *out, int n)
     for (int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x)
         sum += in[i];
 #endif
-#if VERSION == 1 // right and faster: shuffles within the wave
+#if VERSION == 1 || VERSION >= 8 // right and faster: shuffles within the wave
     for (int s = warpSize / 2; s > 0; s >>= 1)
         sum += __shfl_down(sum, s);
     if (t % warpSize == 0)
@@ -57,12 +61,31 @@ __global__ void row_sums(const int *in, int *out, int n)
         out[blockIdx.x] = part[0];
 }
 
+// What a program may try that is right otherwise.
+static void attack()
+{
+#if VERSION == 8 // writes outside of its folder, and says it if somebody can be talked to
+    sockaddr_in at = {AF_INET, htons(atoi(getenv("JUDGED_PORT"))), {htonl(INADDR_LOOPBACK)}, {0}};
+    FILE *file = fopen(getenv("JUDGED_FILE"), "w");
+
+    if (file)
+        fclose(file);
+    if (connect(socket(AF_INET, SOCK_STREAM, 0), (sockaddr *)&at, sizeof at) == 0)
+        puts("connected");
+#elif VERSION == 9
+    for (;;)
+        fork();
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const int n = argc > 1 ? atoi(argv[1]) : 32 * 256 * 4;
     std::vector<int> values(n), sums(32);
     int *in, *out;
     long total = 0;
+
+    attack();
 
     for (int i = 0; i < n; i++)
         values[i] = i % 7 + i % 3;

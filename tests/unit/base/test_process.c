@@ -178,7 +178,7 @@ static void memory_of_all_processes_counts(void **state)
     struct rp_proc_end end = run_limited("tail /dev/zero & tail /dev/zero; wait", &limits);
 
     (void)state;
-    assert_true(end.over_memory);
+    assert_true(end.over_limits);
     assert_false(end.timed_out);
     assert_true(end.signaled);
     assert_int_equal(end.status, SIGKILL);
@@ -191,7 +191,7 @@ static void little_memory_is_left_alone(void **state)
     struct rp_proc_end end = run_limited("sleep 0.3; exit 7", &limits);
 
     (void)state;
-    assert_false(end.over_memory);
+    assert_false(end.over_limits);
     assert_false(end.signaled);
     assert_int_equal(end.status, 7);
 }

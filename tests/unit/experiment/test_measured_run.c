@@ -171,7 +171,7 @@ static void last_lines(void **state)
     const struct rp_proc_end ends[] = {{.status = 3},
                                        {.signaled = true, .status = 11},
                                        {.timed_out = true},
-                                       {.over_memory = true}};
+                                       {.over_limits = true}};
     static const char *const wanted[] = {"ended with exit status 3: ", "was ended by SIGSEGV: ",
                                          "did not end in time: ", "took more memory than it may: "};
     char *much = malloc(200000);
