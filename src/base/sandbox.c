@@ -264,7 +264,7 @@ static bool linux_has(unsigned major, unsigned minor)
  * since 5.14 a user has a limit in each, which does not hold for root. */
 static void limit_tasks(void)
 {
-    enum { MOST = 4096 }; /* With threads, of which a linker may start one for each processor. */
+    enum { MOST = 1024 }; /* With threads, of which a linker may start one for each processor. */
     char text[16];
 
     snprintf(text, sizeof text, "%d", MOST);
@@ -296,20 +296,30 @@ static int wait_for(pid_t child)
     return status;
 }
 
-/** Waits outside of the namespace. Signals are for the program, which is in the same group, and has
- * time to end; when this process is killed, the kernel kills all of the others. */
+/** The group of the program, for the handler, which has no other way to know it. */
+static volatile pid_t program_group;
+
+static void pass_signal_on(int signo)
+{
+    kill(-program_group, signo);
+}
+
+/** Waits outside of the namespace. Signals are for the program, which has time to end; when this
+ * process is killed, the kernel kills all of the others. */
 static void wait_outside(pid_t first, int status_fd)
 {
     int status = FAILED << 8;
     const int ends[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    program_group = first;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        signal(ends[i], SIG_IGN);
+        signal(ends[i], pass_signal_on);
     while (read(status_fd, &status, sizeof status) < 0 && errno == EINTR)
         ;
-    if (waitpid(first, NULL, 0) < 0)
-        _exit(FAILED);
+    while (waitpid(first, NULL, 0) < 0)
+        if (errno != EINTR)
+            _exit(FAILED);
     end_as(status);
 }
 
@@ -336,6 +346,8 @@ static void fork_inside(const struct rp_sandbox *s, int report_fd)
         wait_outside(child, fds[0]);
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setsid(); /* Sessions share the processors: one that forks without end has no more than others.
+               */
     close(fds[0]);
     if (mounts_enter(s) != 0)
         _exit(FAILED);

@@ -405,6 +405,7 @@ static int start(const struct rp_environment *env, const struct options *o,
                     .timing = o->run.device == RP_DEVICE_SOFTWARE
                                   ? rp_timing_word(rp_timing_in_force(&o->run))
                                   : NULL,
+                    .traced = o->args.traced,
                     .may_retry = !attempt->last,
                     .probe = attempt->probe,
                     .no_poison = attempt->no_poison,
@@ -537,8 +538,9 @@ static int run(const struct rp_environment *env, const struct options *o)
     /* The child inherits this descriptor. */
     rp_autoclose int step_fd = rp_memfd("step", 0);
     rp_autoclose int text_fd = o->args.json ? -1 : rp_memfd("text", MFD_CLOEXEC);
-    struct attempt attempt = {
-        .probe = o->hsaco[0], .step_fd = step_fd, .text_fd = o->args.json ? 0 : text_fd};
+    struct attempt attempt = {.probe = o->hsaco[0] && !o->args.traced,
+                              .step_fd = step_fd,
+                              .text_fd = o->args.json ? 0 : text_fd};
     struct rp_proc_end end = {0};
     struct rp_err err = RP_ERR_INIT;
     int code;
@@ -651,6 +653,86 @@ static void choose_software(struct options *o)
     choose_timing(o);
 }
 
+/* --- counters and traces ---------------------------------------------------------------------- */
+
+static char *joined(const struct rp_word_list *words)
+{
+    rp_autobuf text = {0};
+
+    for (size_t i = 0; i < words->count; i++)
+        rp_buf_printf(&text, "%s%s", i ? "," : "", words->at[i]);
+    return rp_buf_steal(&text);
+}
+
+/** Makes "rocm-perf profile --runs 1 ... -- rocm-perf replay full-vm --traced ...". */
+static void put_profile_words(const struct options *o, const char *self, const char *counters,
+                              const char *device, char **argv)
+{
+    const bool software = o->run.device == RP_DEVICE_SOFTWARE;
+    const char *const words[] = {
+        self,
+        "profile",
+        "--runs",
+        "1",
+        "--output",
+        o->args.output,
+        "--device",
+        device,
+        software ? "--timing" : NULL,
+        software ? rp_timing_word(rp_timing_in_force(&o->run)) : NULL,
+        o->args.counters.count ? "--pmc" : NULL,
+        o->args.counters.count ? counters : NULL,
+        o->args.roofline ? "--roofline" : NULL,
+        o->args.deep_analysis ? "--deep-analysis" : NULL,
+        o->args.json ? "--json" : NULL,
+        "--",
+        self,
+        "replay",
+        "full-vm",
+        "--traced",
+        "--capture-dir",
+        o->args.capture_dir,
+        o->hsaco[0] ? "--hsaco" : NULL,
+        o->hsaco[0] ? o->hsaco : NULL,
+    };
+    size_t at = 0;
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i])
+            argv[at++] = (char *)(uintptr_t)words[i];
+}
+
+/** The profile has the device of the capture, and its program finds the same. */
+static char *profiled_device(const struct options *o)
+{
+    return o->run.device != RP_DEVICE_SOFTWARE ? rp_strdup("gpu")
+           : o->run.target                     ? rp_format("software:%s", o->run.target)
+           : *o->target                        ? rp_format("software:%s", o->target)
+                                               : rp_strdup("software");
+}
+
+/** Profiles a replay: counters, rooflines and thread traces are then found, kept and told as those
+ * of any program. */
+static int profile(const struct options *o)
+{
+    enum { MOST_WORDS = 32 };
+    rp_autofree char *self = realpath("/proc/self/exe", NULL);
+    rp_autofree char *counters = joined(&o->args.counters);
+    rp_autofree char *device = profiled_device(o);
+    char *argv[MOST_WORDS] = {NULL};
+    struct rp_proc_end end;
+    struct rp_err err = RP_ERR_INIT;
+
+    if (!self) {
+        rp_fail(&err, RP_ENVIRONMENT, "/proc is not there");
+        return rp_cli_error(&err);
+    }
+    put_profile_words(o, self, counters, device, argv);
+    if (rp_proc_run(&(struct rp_proc){.path = self, .argv = argv}, &end, &err) < 0)
+        return rp_cli_error(&err);
+    return end.signaled ? RP_PROGRAM : end.status;
+}
+
 /* Reads the words that are no options. */
 static int take_words(struct options *o, struct rp_err *err)
 {
@@ -692,5 +774,7 @@ int rp_cmd_replay(int argc, char **argv)
         rp_device_resolve(&env, &o.run, &err) < 0)
         return rp_cli_error(&err);
     choose_software(&o);
+    if (o.args.counters.count || o.args.roofline || o.args.deep_analysis)
+        return profile(&o);
     return run(&env, &o);
 }

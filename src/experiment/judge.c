@@ -437,6 +437,16 @@ static char *in_words(const char *reason)
     return rp_buf_steal(&text);
 }
 
+/** Says whether only the checks of accesses have found a fault, which no output shows here. */
+static bool is_unsafe(const json_t *json)
+{
+    const json_t *b = json_object_get(json, "b");
+
+    return json_array_size(json_object_get(json_object_get(json, "checks"), "new")) > 0 &&
+           json_integer_value(json_object_get(b, "wrong_runs")) == 0 &&
+           !json_is_false(json_object_get(json_object_get(b, "other_inputs"), "equal"));
+}
+
 /** Reads what `replay compare --json` has printed.
  * @return 0 or RP_BAD_INPUT */
 static int compared_read(const char *text, struct rp_compared *ret, struct rp_err *err)
@@ -451,6 +461,7 @@ static int compared_read(const char *text, struct rp_compared *ret, struct rp_er
         return rp_fail(err, RP_BAD_INPUT, "replay compare printed something else than its JSON");
     }
     compared.comparison.undecided_by = read_cause(compared.json);
+    compared.comparison.unsafe = is_unsafe(compared.json);
     compared.comparison.reason = compared.reason;
     *ret = compared;
     return 0;

@@ -55,6 +55,7 @@ struct rp_comparison {
     enum rp_comparison_verdict verdict;
     enum rp_undecided_by undecided_by; /**< of undecided */
     const char *reason;                /**< of different and undecided; NULL */
+    bool unsafe;    /**< different: by what it does to memory, its output is right */
     bool no_output; /**< different: it does not fit, crashes, or does not end, as the reason says */
     bool ratio_known;
     double estimate, low,
@@ -85,6 +86,7 @@ struct rp_decision {
     enum rp_outcome outcome; /**< WRONG, SLOWER, EQUAL, UNDECIDED or FASTER */
     bool ratio_known;
     double ratio, low, high; /**< of all geometries by weight */
+    bool unsafe;             /**< wrong: as that comparison */
     double error;            /**< probability that "faster" is false, at most */
     char reason[400];        /**< one sentence */
 };

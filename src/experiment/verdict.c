@@ -105,8 +105,11 @@ static bool ends_by_one(const struct rp_weighted_comparison *list, size_t count,
     for (size_t i = 0; i < count; i++)
         if (list[i].comparison.verdict == RP_COMPARED_DIFFERENT) {
             snprintf(text, sizeof text, "%s%s",
-                     list[i].comparison.no_output ? "" : "its output is another one: ",
+                     list[i].comparison.no_output || list[i].comparison.unsafe
+                         ? ""
+                         : "its output is another one: ",
                      list[i].comparison.reason ? list[i].comparison.reason : "no reason given");
+            ret->unsafe = list[i].comparison.unsafe;
             end_with(ret, RP_OUTCOME_WRONG, list[i].name, text);
             return true;
         }

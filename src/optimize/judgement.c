@@ -347,12 +347,92 @@ static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_
     return rc;
 }
 
+/* --- the physics floor ---------------------------------------------------------------------- */
+
+/** Reads how long the kernel's counted bytes and operations need at the GPU's peak, whichever needs
+ * longest. */
+static bool read_least_us(const char *folder, const char *name, double *ret)
+{
+    rp_autofree char *path = rp_path_join(folder, "roofline.json");
+    json_t *json = json_load_file(path, 0, NULL), *one;
+    bool found = false;
+    size_t i;
+
+    json_array_foreach(json_object_get(json, "kernels"), i, one)
+    {
+        const char *kernel = json_string_value(json_object_get(one, "name"));
+        const json_t *share = json_object_get(one, "bound_share"),
+                     *time = json_object_get(one, "time_ns");
+
+        if (!kernel || strcmp(kernel, name) != 0 || !json_is_number(share) || !json_is_number(time))
+            continue;
+        *ret = json_number_value(share) * json_number_value(time) / 1e3;
+        found = true;
+    }
+    json_decref(json);
+    return found;
+}
+
+/** Counts what the new version does on a capture, by a replay of it alone.
+ * @return 0, also where it cannot be counted: then there is no floor */
+static int count(struct judging *j, const struct rp_captured *c, const char *name, double *ret,
+                 struct rp_err *err)
+{
+    rp_autofree char *folder = rp_path_join(j->work, "counted");
+    rp_autofree char *log = rp_path_join(j->scratch, "counted.log");
+    const char *const words[] = {
+        "replay",       "full-vm",    "--capture-dir", c->folder, "--hsaco",
+        j->after.hsaco, "--roofline", "--output",      folder,    NULL};
+    struct rp_proc_end end;
+    int rc;
+
+    rp_remove_tree(folder);
+    rc = rp_own_command_run(
+        &j->measure,
+        &(struct rp_own_command){
+            .words = words, .stdout_path = log, .stderr_path = log, .what = RP_RUN_KIND_REPLAY},
+        &end, err);
+    if (rc == 0 && !end.signaled && !end.timed_out && end.status == 0)
+        read_least_us(folder, name, ret);
+    return rc;
+}
+
+/** A time below what its bytes and operations need is not that of a kernel which does the work. */
+static int check_floor(struct judging *j, struct judged_kernel *k, struct rp_err *err)
+{
+    /* Clocks may be a little above those of the data sheet. */
+    static const double tolerance = 1.05;
+    int rc = 0;
+
+    k->least_us = rp_alloc_zero(k->captures.count + 1, sizeof *k->least_us);
+    for (size_t i = 0; i < k->captures.count && rc == 0; i++) {
+        const json_t *one = json_array_get(k->comparisons, i);
+        const json_t *b = json_object_get(json_object_get(one, "comparison"), "b");
+        const double us = json_number_value(json_object_get(b, "median_us"));
+
+        rc = count(j, &k->captures.list[i], k->name, &k->least_us[i], err);
+        if (rc < 0 || !(us > 0) || us * tolerance >= k->least_us[i])
+            continue;
+        k->decision.outcome = RP_OUTCOME_IMPOSSIBLE;
+        snprintf(k->decision.reason, sizeof k->decision.reason,
+                 "%s: it seems to take %.4g us, but its counted bytes and operations need %.4g us "
+                 "at the peak of this GPU",
+                 k->captures.list[i].name, us, k->least_us[i]);
+    }
+    return rc;
+}
+
 static int compare(struct judging *j, struct rp_err *err)
 {
     int rc = 0;
 
-    for (size_t i = 0; i < j->kernel_count && rc == 0; i++)
-        rc = compare_kernel(j, &j->kernels[i], err);
+    for (size_t i = 0; i < j->kernel_count && rc == 0; i++) {
+        struct judged_kernel *k = &j->kernels[i];
+
+        rc = compare_kernel(j, k, err);
+        if (rc == 0 && k->decision.outcome == RP_OUTCOME_FASTER)
+            rc = check_floor(j, k, err);
+    }
     return rc;
 }
 
@@ -618,6 +698,7 @@ static void free_kernel(struct judged_kernel *k)
 {
     rp_captures_free(&k->captures);
     json_decref(k->comparisons);
+    free(k->least_us);
     free(k->name);
     free(k->symbol);
 }

@@ -23,6 +23,7 @@ struct judged_kernel {
     struct rp_time_floor floor;
     struct rp_decision decision;
     json_t *comparisons; /**< NULL: it came to none */
+    double *least_us; /**< for each capture, what its counted work needs; 0: not known; or NULL */
 };
 
 struct judging {

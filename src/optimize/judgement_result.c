@@ -75,6 +75,8 @@ static enum rp_judgement_verdict counted_verdict(const struct judged_kernel *k)
 {
     const enum rp_judgement_verdict verdict = verdict_of(k->decision.outcome);
 
+    if (k->decision.unsafe)
+        return RP_JUDGED_UNSAFE;
     return verdict == RP_JUDGED_EQUAL && k->arguments ? RP_JUDGED_FASTER : verdict;
 }
 
@@ -229,14 +231,15 @@ static json_t *ratio_json(bool known, double ratio, double low, double high)
 }
 
 /** The checksums of a capture have the hashes of all its files. */
-static json_t *capture_json(const struct rp_captured *c)
+static json_t *capture_json(const struct rp_captured *c, double least_us)
 {
     rp_autofree char *sums = rp_path_join(c->folder, "checksums.json");
     char hash[RP_SHA256_TEXT];
     const bool has = rp_sha256_file(sums, hash, NULL) == 0;
 
-    return json_pack("{s:o, s:s, s:o}", "folder", judging_text(c->folder), "geometry", c->name,
-                     "checksums_sha256", has ? json_string(hash) : json_null());
+    return json_pack("{s:o, s:s, s:o, s:o}", "folder", judging_text(c->folder), "geometry", c->name,
+                     "checksums_sha256", has ? json_string(hash) : json_null(), "least_us",
+                     least_us > 0 ? json_real(least_us) : json_null());
 }
 
 static json_t *kernel_json(const struct judged_kernel *k)
@@ -245,7 +248,8 @@ static json_t *kernel_json(const struct judged_kernel *k)
     json_t *captures = json_array();
 
     for (size_t i = 0; i < k->captures.count; i++)
-        json_array_append_new(captures, capture_json(&k->captures.list[i]));
+        json_array_append_new(captures,
+                              capture_json(&k->captures.list[i], k->least_us ? k->least_us[i] : 0));
     return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:O*}", "name", judging_text(k->name),
                      "symbol", judging_text(k->symbol), "arguments", judging_text(k->arguments),
                      "outcome", rp_outcome_word(d->outcome), "reason", judging_text(d->reason),

@@ -229,6 +229,7 @@ struct rp_replay {
     uint64_t signal, ended; /**< of the kernel, and of what follows it */
     enum rp_cache cache;
     bool software;      /**< time is modelled */
+    bool traced;        /**< a tracer times copies, too: each has a signal of its own */
     const char *timing; /**< by which model; NULL: it is not */
     /** Of the last run, where its time is from counts: between which times it is; 0s: unknown */
     double between_us[2];

@@ -519,8 +519,10 @@ static int full_vm(struct rp_replay *r, const struct rp_replay_request *q,
     int rc = load(r, q, err);
 
     result->samples = rp_alloc_zero(q->o.iterations, sizeof *result->samples);
-    if (rc == 0 && q->candidates[0])
+    if (rc == 0 && q->candidates[0] && !q->o.traced)
         return trials(r, q, result, err);
+    if (rc == 0 && q->candidates[0])
+        r->kernel = &r->candidates[0];
     if (rc == 0)
         rc = runs(r, q, result, err);
     result->trial = (struct rp_replay_trial){.r = r, .leftovers = true};
@@ -643,6 +645,7 @@ int main(int argc, char **argv)
     r.cache = (enum rp_cache)q.o.cache;
     r.software = q.o.timing != NULL;
     r.timing = q.o.timing;
+    r.traced = q.o.traced;
     r.step_fd = q.o.step_fd;
     if (rp_capture_open(q.o.capture_dir, &r.capture, &err) < 0)
         _exit(say(&err));
@@ -668,6 +671,9 @@ int main(int argc, char **argv)
     }
     if (fflush(stdout) == EOF)
         rc = RP_ENVIRONMENT;
+    /* A tracer writes down what it has at the end of the process. */
+    if (q.o.traced)
+        exit(rc);
     /* Memory of the capture lies where the runtime's own may lie now: nothing is taken down. */
     _exit(rc);
 }

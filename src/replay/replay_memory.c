@@ -18,6 +18,33 @@ static const uint8_t zero_page[RP_PAGE_BYTES];
 
 /* --- contents ------------------------------------------------------------------------------ */
 
+static uint32_t copy_async(struct rp_replay *r, void *there, uint8_t *stage, uint64_t bytes,
+                           bool to_gpu, uint64_t signal)
+{
+    return to_gpu ? r->hsa.hsa_amd_memory_async_copy(there, r->gpu, stage, r->cpu, bytes, 0, NULL,
+                                                     signal)
+                  : r->hsa.hsa_amd_memory_async_copy(stage, r->cpu, there, r->gpu, bytes, 0, NULL,
+                                                     signal);
+}
+
+/* A tracer cannot time copies that share a signal, and would say that they are lost. */
+static uint32_t copy_traced(struct rp_replay *r, void *there, uint8_t *stage, uint64_t bytes,
+                            bool to_gpu)
+{
+    uint64_t signal;
+    uint32_t status = r->hsa.hsa_signal_create(1, 0, NULL, &signal);
+
+    if (status)
+        return status;
+    status = copy_async(r, there, stage, bytes, to_gpu, signal);
+    if (!status)
+        r->hsa.hsa_signal_wait_scacquire(signal, RP_REPLAY_CONDITION_LT, 1,
+                                         r->patience_s * r->ticks_hz, 0);
+    r->hsa.hsa_signal_destroy(signal);
+    r->hsa.hsa_signal_subtract_screlease(r->copied, 1);
+    return status;
+}
+
 /* Begins a copy by a copy engine. hsa_memory_copy() uses a kernel for it, which needs the compute
  * units and takes 40 times as long on the software device.
  */
@@ -25,10 +52,8 @@ static int begin_copy(struct rp_replay *r, uint64_t device, uint8_t *stage, uint
                       bool to_gpu, struct rp_err *err)
 {
     void *there = (void *)(uintptr_t)device;
-    const uint32_t status = to_gpu ? r->hsa.hsa_amd_memory_async_copy(there, r->gpu, stage, r->cpu,
-                                                                      bytes, 0, NULL, r->copied)
-                                   : r->hsa.hsa_amd_memory_async_copy(stage, r->cpu, there, r->gpu,
-                                                                      bytes, 0, NULL, r->copied);
+    const uint32_t status = r->traced ? copy_traced(r, there, stage, bytes, to_gpu)
+                                      : copy_async(r, there, stage, bytes, to_gpu, r->copied);
 
     return status
                ? rp_fail(err, RP_ENVIRONMENT,

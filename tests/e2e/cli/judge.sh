@@ -4,7 +4,7 @@ unset ROCM_PERF_DEVICE_TIMING # times are what it is about
 
 cp "$SOURCE/tests/e2e/programs/judged.hip" old.hip
 rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
-for version in 1 2 3 4 5 8 9; do
+for version in 1 2 3 4 5 8 9 10; do
     sed "s/^#define VERSION 0/#define VERSION $version/" old.hip >new$version.hip
 done
 cp old.hip new6.hip && sed -i 's/in\[i\]/on[i]/' new6.hip
@@ -41,6 +41,8 @@ judged 1 3
 head -1 out | grep -q '^wrong: .*half of the workgroups' || { cat out; fail "sizes built in"; }
 judged 1 4
 head -1 out | grep -Eq '^right, but slower: it takes [1-9.]+ times as long' || { cat out; fail "slower"; }
+judged 1 10 --timing counts
+head -1 out | grep -q '^unsafe: .*race' || { cat out; fail "a race that no output shows"; }
 judged 1 5
 says out "same code: "
 judged 1 6
@@ -60,7 +62,7 @@ for line in lines:
     before = hashlib.sha256(before.encode() + body).hexdigest()
     assert json.loads(line)["sha256"] == before
 data = json.loads(lines[-1])["record"]["data"]
-assert len(lines) == 9, len(lines)
+assert len(lines) == 10, len(lines)
 assert data["judge_sha256"] == hashlib.sha256(open(sys.argv[1] + "/judge.json", "rb").read()).hexdigest()
 assert data["new"]["sha256"] == hashlib.sha256(open("new7.hip", "rb").read()).hexdigest()
 EOF
@@ -74,7 +76,7 @@ python3 -c '
 import socket, sys, time
 listening = socket.create_server(("127.0.0.1", 0))
 open("port", "w").write(str(listening.getsockname()[1]))
-time.sleep(600)' &
+time.sleep(1500)' >/dev/null 2>&1 &
 listener=$!
 while [ ! -s port ]; do sleep 0.1; done
 hostile() {
@@ -96,9 +98,10 @@ if [ "$(json sandbox.files result/judge.json)" != null ] && [ "$(json sandbox.ne
 fi
 if [ "$(json sandbox.processes result/judge.json)" != null ]; then
     hostile 1 new9.hip
+    [ "$(pgrep -xc program-new)" = 0 ] || fail "something goes on forking"
     says out "wrong: in the program: it started more processes than it may"
 fi
-kill $listener
+kill $listener || true
 
 # Code objects, in a bundle or a folder of Triton's cache, and captures that are there.
 expect 0 rocm-perf isolate --kernel row_sums --representative --device software -o captured ./app

@@ -38,7 +38,7 @@ __global__ void row_sums(const int *in, int *out, int n)
     for (int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x)
         sum += in[i];
 #endif
-#if VERSION == 1 || VERSION >= 8 // right and faster: shuffles within the wave
+#if VERSION == 1 || VERSION == 8 || VERSION == 9 // right and faster: shuffles within the wave
     for (int s = warpSize / 2; s > 0; s >>= 1)
         sum += __shfl_down(sum, s);
     if (t % warpSize == 0)
@@ -59,6 +59,10 @@ __global__ void row_sums(const int *in, int *out, int n)
 #endif
     if (t == 0)
         out[blockIdx.x] = part[0];
+#if VERSION == 10 // reads what another workgroup may write at that time, and does nothing with it
+    if (t == 0 && out[0] == -12345)
+        out[0] = 0;
+#endif
 }
 
 // What a program may try that is right otherwise.
