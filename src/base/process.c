@@ -805,6 +805,9 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
     was_run = was_run || survived_run;
     signal_target = 0;
     ret->wall_ns = rp_now_ns() - begin_ns;
+    if (got == (ssize_t)sizeof exec_errno && exec_errno < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, -exec_errno, "cannot make a sandbox for %s",
+                             proc->path);
     if (got == (ssize_t)sizeof exec_errno)
         return exec_failure(err, proc->path, exec_errno);
     return 0;

@@ -332,6 +332,16 @@ static void wait_inside(pid_t program, int status_fd)
     _exit(0);
 }
 
+/** Reports why there is no sandbox as a failing exec is reported: nothing of a program is to be
+ * judged by that. */
+static void give_up(int report_fd)
+{
+    const int why = -errno;
+
+    (void)!write(report_fd, &why, sizeof why);
+    _exit(FAILED);
+}
+
 /** Returns in the program's process. */
 static void fork_inside(const struct rp_sandbox *s, int report_fd)
 {
@@ -339,7 +349,7 @@ static void fork_inside(const struct rp_sandbox *s, int report_fd)
     pid_t child;
 
     if (pipe2(fds, O_CLOEXEC) != 0 || (child = fork()) < 0)
-        _exit(FAILED);
+        give_up(report_fd);
     if (child) {
         close(report_fd);
         close(fds[1]);
@@ -350,11 +360,11 @@ static void fork_inside(const struct rp_sandbox *s, int report_fd)
                */
     close(fds[0]);
     if (mounts_enter(s) != 0)
-        _exit(FAILED);
+        give_up(report_fd);
     limit_tasks();
     child = fork();
     if (child < 0)
-        _exit(FAILED);
+        give_up(report_fd);
     if (child) {
         close(report_fd);
         wait_inside(child, fds[1]);
@@ -383,18 +393,18 @@ static void enter_folder_again(void)
 void rp_sandbox_enter(const struct rp_sandbox *s, int report_fd)
 {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        _exit(FAILED);
+        give_up(report_fd);
     if (s->means.namespaces) {
         if (leave_for(ALL_NAMESPACES) != 0)
-            _exit(FAILED);
+            give_up(report_fd);
         fork_inside(s, report_fd);
         enter_folder_again();
     } else if (s->means.network_namespace && leave_for(NO_NETWORK) != 0) {
-        _exit(FAILED);
+        give_up(report_fd);
     }
     drop_capabilities();
     if ((s->means.landlock && landlock_enter(s) != 0) || (s->means.seccomp && seccomp_enter() != 0))
-        _exit(FAILED);
+        give_up(report_fd);
 }
 
 /* --- what is there ---------------------------------------------------------------------------- */

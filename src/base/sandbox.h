@@ -36,7 +36,8 @@ const char *rp_sandbox_processes_by(const struct rp_sandbox_means *means);
  * Runs in a child before exec, and returns in the process that is to become the program: with
  * namespaces that is a child of a child, which is the first one of its own, and whose end this one
  * passes on. Where that fails the process ends: nothing runs outside of what was asked for.
- * @param report_fd is closed in the processes that only wait
+ * @param report_fd gets the errno of such a failure, negative; it is closed in the processes that
+ * only wait
  */
 void rp_sandbox_enter(const struct rp_sandbox *sandbox, int report_fd);
 

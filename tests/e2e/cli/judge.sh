@@ -33,6 +33,7 @@ j = json.load(open(sys.argv[1]))
 c = j["kernels"][0]["comparisons"][0]["comparison"]
 assert abs(j["ratio"]["estimate"] - c["a"]["median_us"] / c["b"]["median_us"]) < 1e-3, j["ratio"]
 assert [k["arguments"] for k in j["kernels"]] == [None, "1000", "77"], j["kernels"]
+assert 0 < j["kernels"][0]["captures"][0]["least_us"] < c["b"]["median_us"], j["kernels"][0]["captures"]
 assert j["changed_kernels"] == ["_Z8row_sumsPKiPii"]
 EOF
 judged 1 2

@@ -204,6 +204,29 @@ static void ends_are_passed_on(void **state)
                      0);
 }
 
+/** What cannot be had is no end of the program. */
+static void a_failure_is_reported(void **state)
+{
+    const char *const writable[] = {"/proc/none", NULL};
+    const struct rp_sandbox sandbox = {.means = all, .writable = writable};
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)"exit 0", NULL};
+    const struct rp_proc_limits limits = {0};
+    struct rp_proc_end end;
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    if (!all.namespaces)
+        skip();
+    assert_int_not_equal(rp_proc_run(&(struct rp_proc){.path = "/bin/sh",
+                                                       .argv = argv,
+                                                       .limits = &limits,
+                                                       .sandbox = &sandbox},
+                                     &end, &err),
+                         0);
+    if (!strstr(err.text, "cannot make a sandbox for /bin/sh: No such file"))
+        fail_msg("%s", err.text);
+}
+
 /** A program cannot take off what it is in. */
 static void it_stays_in(void **state)
 {
@@ -224,6 +247,7 @@ int main(void)
         cmocka_unit_test(files_of_others_stay),  cmocka_unit_test(there_is_no_network),
         cmocka_unit_test(forks_without_end_end), cmocka_unit_test(processes_of_others_stay),
         cmocka_unit_test(ends_are_passed_on),    cmocka_unit_test(it_stays_in),
+        cmocka_unit_test(a_failure_is_reported),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

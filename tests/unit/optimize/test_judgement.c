@@ -1,0 +1,153 @@
+/* What comes of a judgement: by the verdicts of its kernels, by the program, and by a time that the
+ * counted work does not allow. */
+#include "optimize/judgement.c"
+
+#include "unit/scratch.h"
+
+enum { MOST = 3 };
+
+struct row {
+    enum rp_outcome outcome[MOST];
+    const char *arguments[MOST]; /**< NULL: those of the command line */
+    bool unsafe;                 /**< the first */
+    size_t count;
+    enum rp_judgement_verdict verdict;
+};
+
+static const struct row rows[] = {
+    {{RP_OUTCOME_FASTER}, {0}, false, 1, RP_JUDGED_FASTER},
+    {{RP_OUTCOME_EQUAL}, {0}, false, 1, RP_JUDGED_EQUAL},
+    {{RP_OUTCOME_WRONG}, {0}, true, 1, RP_JUDGED_UNSAFE},
+    /* One that gains is enough, where nothing is lost. */
+    {{RP_OUTCOME_EQUAL, RP_OUTCOME_FASTER}, {0}, false, 2, RP_JUDGED_FASTER},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_SLOWER}, {0}, false, 2, RP_JUDGED_SLOWER},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_UNDECIDED}, {0}, false, 2, RP_JUDGED_UNDECIDED},
+    {{RP_OUTCOME_UNDECIDED, RP_OUTCOME_SLOWER, RP_OUTCOME_WRONG}, {0}, false, 3, RP_JUDGED_WRONG},
+    /* With other arguments it need not gain, and gains there are none of the command line's. */
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_EQUAL}, {NULL, "7"}, false, 2, RP_JUDGED_FASTER},
+    {{RP_OUTCOME_EQUAL, RP_OUTCOME_FASTER}, {NULL, "7"}, false, 2, RP_JUDGED_EQUAL},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_SLOWER}, {NULL, "7"}, false, 2, RP_JUDGED_SLOWER},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_IMPOSSIBLE}, {NULL, "7"}, false, 2, RP_JUDGED_IMPOSSIBLE},
+};
+
+static void the_most_serious_counts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct rp_judgement_options options = {.least_improvement = 0.01};
+        struct judged_kernel kernels[MOST] = {{0}};
+        struct judging j = {.o = &options, .kernels = kernels, .kernel_count = rows[i].count};
+
+        for (size_t k = 0; k < rows[i].count; k++) {
+            kernels[k].name = (char *)(uintptr_t) "work";
+            kernels[k].arguments = rows[i].arguments[k];
+            kernels[k].decision = (struct rp_decision){.outcome = rows[i].outcome[k],
+                                                       .ratio_known = true,
+                                                       .ratio = 1.5,
+                                                       .low = 1.4,
+                                                       .high = 1.6};
+        }
+        kernels[0].decision.unsafe = rows[i].unsafe;
+        judging_decide(&j);
+        if (j.verdict != rows[i].verdict)
+            fail_msg("row %zu: %s", i, rp_judgement_word(j.verdict));
+    }
+}
+
+static void ratios_are_weighted_by_time(void **state)
+{
+    const struct rp_judgement_options options = {.least_improvement = 0.01};
+    struct judged_kernel kernels[2] = {{.name = (char *)(uintptr_t) "a", .time_ns = 3000},
+                                       {.name = (char *)(uintptr_t) "b", .time_ns = 1000}};
+    struct judging j = {.o = &options, .kernels = kernels, .kernel_count = 2};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        kernels[i].decision =
+            (struct rp_decision){.outcome = i ? RP_OUTCOME_EQUAL : RP_OUTCOME_FASTER,
+                                 .ratio_known = true,
+                                 .ratio = i ? 1 : 3,
+                                 .low = i ? 1 : 2,
+                                 .high = i ? 1 : 6};
+    judging_decide(&j);
+    assert_string_equal(j.reason, "2 times as fast (1.6 to 2.667)"); /* 4000 to 2000 ns */
+}
+
+static void the_program_has_the_last_word(void **state)
+{
+    const struct rp_judgement_options options = {.least_improvement = 0.01};
+    const struct {
+        enum rp_outcome in_program;
+        enum rp_judgement_verdict before, after;
+    } cases[] = {
+        {RP_OUTCOME_ACCEPTED, RP_JUDGED_FASTER, RP_JUDGED_FASTER},
+        {RP_OUTCOME_PROGRAM_WRONG, RP_JUDGED_FASTER, RP_JUDGED_WRONG},
+        {RP_OUTCOME_PROGRAM_WRONG, RP_JUDGED_EQUAL, RP_JUDGED_WRONG},
+        {RP_OUTCOME_PROGRAM_SLOWER, RP_JUDGED_FASTER, RP_JUDGED_EQUAL},
+        {RP_OUTCOME_PROGRAM_SLOWER, RP_JUDGED_EQUAL, RP_JUDGED_EQUAL},
+        {RP_OUTCOME_UNDECIDED, RP_JUDGED_FASTER, RP_JUDGED_UNDECIDED},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct judging j = {
+            .o = &options, .verdict = cases[i].before, .in_program = cases[i].in_program};
+
+        judging_decide_by_program(&j);
+        assert_int_equal(j.verdict, cases[i].after);
+    }
+}
+
+/** Judges a time of 4 us by a script in place of rocm-perf, which has counted work that needs this
+ * share of 5 us. */
+static enum rp_outcome judged_with(double share, double *ret_least_us)
+{
+    rp_autofree char *text = rp_format(
+        "#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\nmkdir -p \"$2\"\n"
+        "echo '{\"kernels\": [{\"name\": \"work(int*) [code 12345678]\", \"bound_share\": %g, "
+        "\"time_ns\": 5000}]}' >\"$2/roofline.json\"\n",
+        share);
+    rp_autofree char *self = scratch_script("rocm-perf", text);
+    struct rp_captured captured = {.folder = scratch_dir, .name = (char *)(uintptr_t) "grid 1x1x1"};
+    struct rp_run_deadline patience = {0};
+    struct judging j = {.work = scratch_dir,
+                        .scratch = scratch_dir,
+                        .measure = {.self = self, .folder = scratch_dir, .patience = &patience}};
+    struct judged_kernel k = {
+        .name = (char *)(uintptr_t) "work(int*)",
+        .captures = {.list = &captured, .count = 1},
+        .decision = {.outcome = RP_OUTCOME_FASTER},
+        .comparisons = json_pack("[{s:{s:{s:f}}}]", "comparison", "b", "median_us", 4.0)};
+    struct rp_err err = RP_ERR_INIT;
+
+    j.after.hsaco = self;
+    assert_int_equal(check_floor(&j, &k, &err), 0);
+    *ret_least_us = k.least_us[0];
+    json_decref(k.comparisons);
+    free(k.least_us);
+    return k.decision.outcome;
+}
+
+static void counted_work_is_a_floor(void **state)
+{
+    double least_us;
+
+    (void)state;
+    assert_int_equal(judged_with(0.5, &least_us), RP_OUTCOME_FASTER);
+    assert_float_equal(least_us, 2.5, 1e-9);
+    assert_int_equal(judged_with(0.83, &least_us), RP_OUTCOME_FASTER); /* 4.15 us: 5 % */
+    assert_int_equal(judged_with(0.9, &least_us), RP_OUTCOME_IMPOSSIBLE);
+    assert_float_equal(least_us, 4.5, 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_most_serious_counts),
+        cmocka_unit_test(ratios_are_weighted_by_time),
+        cmocka_unit_test(the_program_has_the_last_word),
+        cmocka_unit_test_setup_teardown(counted_work_is_a_floor, scratch_begin, scratch_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
