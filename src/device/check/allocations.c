@@ -77,24 +77,43 @@ static void drop(size_t at)
     all.count--;
 }
 
-/* Takes out what lay where something else is now. */
-static void drop_freed(uint64_t begin, uint64_t bytes)
+/* Takes out what began where something else is now, and what was freed there. */
+static void drop_below(const struct rp_allocation *fresh)
 {
-    size_t at = behind(begin + bytes - (bytes > 0));
-    while (at && all.at[at - 1].begin + all.at[at - 1].bytes > begin && all.at[at - 1].freed)
+    const uint64_t begin = fresh->begin, bytes = fresh->bytes ? fresh->bytes : 1;
+    size_t at = behind(begin + bytes - 1);
+    while (at && (all.at[at - 1].begin >= begin ||
+                  (all.at[at - 1].freed && all.at[at - 1].begin + all.at[at - 1].bytes > begin)))
         drop(--at);
 }
 
-void rp_allocation_add(uint64_t begin, uint64_t bytes, bool filled)
+void rp_allocation_add(const struct rp_allocation *fresh)
 {
     pthread_mutex_lock(&all.lock);
-    drop_freed(begin, bytes);
+    drop_below(fresh);
     if (make_room()) {
-        const size_t at = behind(begin);
+        const size_t at = behind(fresh->begin);
         memmove(all.at + at + 1, all.at + at, (all.count - at) * sizeof *all.at);
-        all.at[at] = (struct rp_allocation){.begin = begin, .bytes = bytes, .filled = filled};
+        all.at[at] = *fresh;
         all.count++;
     }
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* Returns the live one that begins there, or NULL. */
+static struct rp_allocation *find(uint64_t begin)
+{
+    const size_t at = behind(begin);
+    struct rp_allocation *a = at ? &all.at[at - 1] : NULL;
+    return a && a->begin == begin && !a->freed ? a : NULL;
+}
+
+void rp_allocation_forget(uint64_t begin)
+{
+    pthread_mutex_lock(&all.lock);
+    struct rp_allocation *a = find(begin);
+    if (a && a->of_hip)
+        drop((size_t)(a - all.at));
     pthread_mutex_unlock(&all.lock);
 }
 
@@ -113,17 +132,15 @@ bool rp_allocation_free(uint64_t begin, uint64_t *ret_release)
 {
     *ret_release = 0;
     pthread_mutex_lock(&all.lock);
-    const size_t at = behind(begin);
-    struct rp_allocation *a = at ? &all.at[at - 1] : NULL;
-    const bool known = a && a->begin == begin && !a->freed;
-    const bool held = known && rp_check_what() & RP_CHECK_BOUNDS && a->bytes <= MOST_HELD_BYTES / 4;
+    struct rp_allocation *a = find(begin);
+    const bool held = a && rp_check_what() & RP_CHECK_BOUNDS && a->bytes <= MOST_HELD_BYTES / 4;
     if (held) {
         a->freed = true;
         *ret_release = release();
         all.held[(all.first_held + all.held_count++) % MOST_HELD] = *a;
         all.held_bytes += a->bytes;
-    } else if (known) {
-        drop(at - 1);
+    } else if (a) {
+        drop((size_t)(a - all.at));
     }
     pthread_mutex_unlock(&all.lock);
     return held;

@@ -179,6 +179,7 @@ struct rp_allocation {
     uint64_t begin, bytes;
     bool filled; /**< with rp_allocation_word() */
     bool freed;
+    bool of_hip; /**< HIP has made it of memory of its own, which it keeps */
 };
 
 /** Returns how many bytes an allocation is to get more than was asked for. */
@@ -187,7 +188,9 @@ uint64_t rp_allocation_padding(void);
 bool rp_allocation_is_filled(uint64_t bytes);
 /** Returns what a dword holds that nobody has written. */
 uint32_t rp_allocation_word(uint64_t va);
-void rp_allocation_add(uint64_t begin, uint64_t bytes, bool filled);
+void rp_allocation_add(const struct rp_allocation *fresh);
+/** What hipFree() frees in other ways than rp_allocation_free() is told of is known no more. */
+void rp_allocation_forget(uint64_t begin);
 /**
  * The program has freed it. It stays known as such until another one takes its place.
  * @param ret_release  the allocation that is to be given back now, because enough others are held

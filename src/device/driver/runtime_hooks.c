@@ -381,7 +381,8 @@ int hsa_amd_memory_pool_allocate(hsa_pool_t pool, size_t bytes, uint32_t flags, 
     if (!rc && checks) {
         const uint64_t begin = (uint64_t)(uintptr_t)*ret;
         const bool filled = rp_allocation_is_filled(bytes) && fill_pages(device, begin, bytes);
-        rp_allocation_add(begin, bytes, filled);
+        rp_allocation_add(
+            &(struct rp_allocation){.begin = begin, .bytes = bytes, .filled = filled});
     }
     return rc;
 }
@@ -655,6 +656,41 @@ FUNCTION(hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 FUNCTION(hipOccupancyMaxPotentialBlockSize,
          (int *grid, int *block, const void *f, size_t lds, int most), (grid, block, f, lds, most))
 
+/* ---- allocations of HIP's own, while accesses are checked ---------------------------------- */
+
+/* HIP makes them of pools that it keeps, and of memory that it shares with the host. */
+static int note_allocation(int rc, void **ret, size_t bytes)
+{
+    if (rc == 0 && rp_check_what() & RP_CHECK_BOUNDS)
+        rp_allocation_add(&(struct rp_allocation){
+            .begin = (uint64_t)(uintptr_t)*ret, .bytes = bytes, .of_hip = true});
+    return rc;
+}
+
+#define ALLOCATION(name, types, names)                                                             \
+    int name types;                                                                                \
+    RP_EXPORT int name types                                                                       \
+    {                                                                                              \
+        int(*next) types = HIP(name);                                                              \
+        const size_t asked = bytes;                                                                \
+        if (bytes)                                                                                 \
+            bytes += rp_allocation_padding();                                                      \
+        return next ? note_allocation(next names, ret, asked) : HIP_ERROR_NOT_INITIALIZED;         \
+    }
+ALLOCATION(hipMallocManaged, (void **ret, size_t bytes, unsigned flags), (ret, bytes, flags))
+ALLOCATION(hipMallocAsync, (void **ret, size_t bytes, void *stream), (ret, bytes, stream))
+ALLOCATION(hipMallocFromPoolAsync, (void **ret, size_t bytes, void *pool, void *stream),
+           (ret, bytes, pool, stream))
+
+int hipFree(void *at);
+RP_EXPORT int hipFree(void *at)
+{
+    int (*next)(void *) = HIP(hipFree);
+    if (rp_check_what())
+        rp_allocation_forget((uint64_t)(uintptr_t)at);
+    return next ? next(at) : HIP_ERROR_NOT_INITIALIZED;
+}
+
 /* ---- what the collector finds by name ------------------------------------------------------ */
 
 /**
@@ -756,7 +792,7 @@ static bool check_from_now(const char *what)
 
 static void check_allocation(uint64_t begin, uint64_t bytes)
 {
-    rp_allocation_add(begin, bytes, false);
+    rp_allocation_add(&(struct rp_allocation){.begin = begin, .bytes = bytes});
 }
 
 const struct rp_device_table *rocm_perf_device_table(void)

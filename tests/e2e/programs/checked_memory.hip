@@ -11,6 +11,7 @@ struct arguments {
     int *fresh;  // 1024 ints that nobody has written
     char *bytes; // 13 bytes
     float4 *wide; // 10 of them
+    int *pooled, *managed; // 1000 ints each of a pool, and shared with the host
     int *freed, *again; // 1000 ints that were freed; 1000 that were allocated after that, and are zeroed
 };
 typedef void kernel_fn(arguments);
@@ -53,6 +54,18 @@ CASE(out_unguarded_read)
 CASE(out_unguarded_write)
 {
     p.b[ALL] = ALL;
+}
+CASE(out_pooled)
+{
+    p.pooled[ALL % (N + 1)] = 1;
+}
+CASE(out_managed)
+{
+    p.managed[ALL % (N + 1)] = 1;
+}
+CASE(clean_pooled_and_managed)
+{
+    p.pooled[ALL % N] = p.managed[ALL % N];
 }
 CASE(out_freed_read)
 {
@@ -245,6 +258,9 @@ int main(int argc, char **argv)
     OK(hipMalloc(&p.a, N * sizeof(int)));
     OK(hipMalloc(&p.b, N * sizeof(int)));
     OK(hipMalloc(&p.fresh, 1024 * sizeof(int)));
+    OK(hipMallocAsync(&p.pooled, N * sizeof(int), 0));
+    OK(hipMallocManaged(&p.managed, N * sizeof(int)));
+    memset(p.managed, 0, N * sizeof(int));
     OK(hipMalloc(&p.freed, N * sizeof(int)));
     OK(hipMemset(p.freed, 0, N * sizeof(int)));
     OK(hipFree(p.freed));
