@@ -88,8 +88,7 @@ static void sort_fresh(struct rp_check_runs *c)
         memcpy(c->other.at, sorted, used * sizeof *sorted);
 }
 
-/* "with the captured inputs, B does what A does not: race in memory (workgroups are not ordered)"
- */
+/* "with the captured inputs, B does what A does not: race in LDS (no barrier between them)" */
 static char *in_words(const struct rp_check_runs *c, bool beside, const char *const names[2])
 {
     const struct rp_check_finding *f = c->other.at;

@@ -117,14 +117,18 @@ void rp_allocation_forget(uint64_t begin)
     pthread_mutex_unlock(&all.lock);
 }
 
-/* Returns the address of the one that is held no more, or 0. */
+/* Returns the address of the one that is held no more, or 0. Something that nobody is told of may
+ * lie there soon. */
 static uint64_t release(void)
 {
     if (all.held_count < MOST_HELD && all.held_bytes <= MOST_HELD_BYTES)
         return 0;
     const struct rp_allocation *a = &all.held[all.first_held++ % MOST_HELD];
+    const size_t at = behind(a->begin);
     all.held_count--;
     all.held_bytes -= a->bytes;
+    if (at && all.at[at - 1].begin == a->begin && all.at[at - 1].freed)
+        drop(at - 1);
     return a->begin;
 }
 
@@ -135,10 +139,11 @@ bool rp_allocation_free(uint64_t begin, uint64_t *ret_release)
     struct rp_allocation *a = find(begin);
     const bool held = a && rp_check_what() & RP_CHECK_BOUNDS && a->bytes <= MOST_HELD_BYTES / 4;
     if (held) {
+        const struct rp_allocation now = *a;
         a->freed = true;
         *ret_release = release();
-        all.held[(all.first_held + all.held_count++) % MOST_HELD] = *a;
-        all.held_bytes += a->bytes;
+        all.held[(all.first_held + all.held_count++) % MOST_HELD] = now;
+        all.held_bytes += now.bytes;
     } else if (a) {
         drop((size_t)(a - all.at));
     }

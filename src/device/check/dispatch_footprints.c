@@ -12,7 +12,7 @@
 #include "device/check/check.h"
 #include "device/exec/executor.h"
 
-enum { MOST_KEPT = 32, WORDS = RP_SHADOW_CELLS / 64, MOST_PAGES = 1 << 14 };
+enum { MOST_KEPT = 16, WORDS = RP_SHADOW_CELLS / 64, MOST_PAGES = 1 << 14 };
 
 enum use { WRITES, UPDATES, READS, USES };
 
