@@ -196,6 +196,7 @@ static struct rp_judgement_options judgement_options(struct command *c)
                   .unit = a->unit},
         .kernel = a->kernel,
         .sizes = a->sizes,
+        .compare = a->compare,
         .check = a->check,
         .most_geometries = (unsigned)a->geometries,
         .least_improvement = a->min_improvement,

@@ -679,6 +679,7 @@ static int begin(struct judging *j, struct rp_err *err)
                                            .folder = j->scratch,
                                            .input = j->input,
                                            .program = o->program,
+                                           .compare = o->compare,
                                            .sandbox = o->no_sandbox ? NULL : &j->sandbox,
                                            .patience = &j->patience,
                                            .most_geometries = o->most_geometries,

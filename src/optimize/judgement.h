@@ -32,9 +32,10 @@ struct rp_judgement_options {
     const char *program_path; /**< where its first word was found */
     const char *captures;     /**< a folder of isolate; NULL: of the program */
     struct rp_build_choice build;
-    const char *kernel; /**< a regular expression; NULL: all that differ */
-    const char *sizes;  /**< 'ARGS;ARGS': further arguments of the program; NULL */
-    const char *check;  /**< as of rp_program_test_run; NULL: the same output */
+    const char *kernel;  /**< a regular expression; NULL: all that differ */
+    const char *sizes;   /**< 'ARGS;ARGS': further arguments of the program; NULL */
+    const char *compare; /**< as of replay compare; NULL: not said */
+    const char *check;   /**< as of rp_program_test_run; NULL: the same output */
     unsigned most_geometries;
     double least_improvement; /**< 0.01 */
     double timeout_s;         /**< of each run of the program; 0: docs/optimize.md */

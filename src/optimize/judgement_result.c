@@ -158,7 +158,8 @@ static void put_reason(const struct judging *j, const struct judged_kernel *k,
     if (verdict == RP_JUDGED_FASTER || (verdict == RP_JUDGED_EQUAL && j->ratio_known)) {
         put_speed(j->ratio, j->low, j->high, to);
         if (verdict == RP_JUDGED_EQUAL)
-            rp_buf_printf(to, ", more than %.4g is asked for", 1 + j->o->least_improvement);
+            rp_buf_printf(to, "; more than %.4g times as fast is asked for",
+                          1 + j->o->least_improvement);
         return;
     }
     put_place(j, k, to);
@@ -292,9 +293,10 @@ static json_t *settings_json(const struct judging *j)
 
     for (char *const *at = o->program; at && *at; at++)
         json_array_append_new(program, judging_text(*at));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:I}", "program", program, "captures",
-                     judging_text(o->captures), "kernel", judging_text(o->kernel), "sizes",
-                     judging_text(o->sizes), "check", judging_text(o->check), "build",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:I}", "program", program,
+                     "captures", judging_text(o->captures), "kernel", judging_text(o->kernel),
+                     "sizes", judging_text(o->sizes), "compare", judging_text(o->compare), "check",
+                     judging_text(o->check), "build",
                      judging_text(j->command ? rp_compile_command_origin(j->command) : NULL),
                      "min_improvement", o->least_improvement, "geometries",
                      (json_int_t)o->most_geometries);

@@ -108,8 +108,10 @@ kill $listener || true
 expect 0 rocm-perf isolate --kernel row_sums --representative --device software -o captured ./app
 rocm-perf hipcc -O3 --genco --offload-arch=gfx942 new1.hip -o new1.hsaco >&2
 mkdir cache && cp captured/dispatch-1/kernel.hsaco cache/row_sums.hsaco
-expect 0 rocm-perf judge --old cache --new new1.hsaco --capture-dir captured -o others --json
+expect 0 rocm-perf judge --old cache --new new1.hsaco --capture-dir captured -o others --compare exact --json
 sound out
+[ "$(json settings.compare out)" = exact ] || fail "--compare"
+says others/work/scratch/compare.json '"compare": "exact"'
 [ "$(json old.kind out)" = "code object" ] || fail "kind"
 [ "$(json program.tried out)" = false ] || fail "no program was given"
 expect 1 rocm-perf judge --old captured/dispatch-1/kernel.hsaco --new new2.hip --capture-dir captured/dispatch-1 -o others
