@@ -13,6 +13,9 @@
 
 extern const struct rp_proposer rp_proposer_textbook;
 
+/* What keeps every bit is tried so often before what may change the order of sums. */
+enum { FIRST_TRIED = 2 };
+
 static int open_textbook(const struct rp_proposer_config *config, void **ret_state,
                          struct rp_err *err)
 {
@@ -117,12 +120,15 @@ static int propose_textbook(void *state, const struct rp_proposer_input *input,
                             struct rp_proposal *ret, struct rp_err *err)
 {
     const struct rp_proposer *unroll = rp_proposer_named("unroll");
+    const bool first = input->attempt_count < FIRST_TRIED;
     int rc = propose_padding(input, ret);
 
     (void)state;
-    if (rc == 0)
+    if (rc == 0 && !first)
         rc = propose_sums(input, ret);
-    return rc == 0 ? unroll->propose(NULL, input, ret, err) : rc;
+    if (rc == 0)
+        rc = unroll->propose(NULL, input, ret, err);
+    return rc == 0 && first ? propose_sums(input, ret) : rc;
 }
 
 const struct rp_proposer rp_proposer_textbook = {

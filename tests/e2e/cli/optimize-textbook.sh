@@ -17,7 +17,7 @@ END
 # Sums of floats whose loads wait for each other: four sums are another order, which the verdict says.
 cp "$SOURCE/tests/e2e/programs/partial_sums.hip" .
 expect 0 rocm-perf hipcc -O3 -g partial_sums.hip -o partial_sums
-expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf optimize ./partial_sums --device software --kernel partial_sums --max-iters 1 \
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf optimize ./partial_sums --device software --kernel partial_sums --max-iters 3 \
     --max-rounds 1 -o sums
 says out "add up 4 sums in the loop at line 18: accepted"
 says out "changes rounding: largest difference"
