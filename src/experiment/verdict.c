@@ -135,11 +135,15 @@ static void end_by_all(double margin, double noise, const char *rounding, struct
     char text[300], beyond[60] = "";
     const double faster = fmax(margin, noise);
     const bool open = ret->low <= 1 + faster && ret->high >= 1 + margin;
+    const bool exact = ret->high - ret->low < 1e-6 * ret->high; /* Modelled times have no noise. */
 
     if (noise > margin)
         snprintf(beyond, sizeof beyond, ", the kernel as it was differs from itself by %.2g %%",
                  100 * noise);
-    snprintf(text, sizeof text, "%s%s (%s), needs %.4gx%s%s", open ? "noise: " : "",
+    snprintf(text, sizeof text, "%s%s (%s), needs %.4gx%s%s",
+             !open   ? ""
+             : exact ? "at the margin: "
+                     : "noise: ",
              rp_speed_change(ret->ratio).text, rp_speed_range(ret->low, ret->high).text, 1 + margin,
              beyond, rounding);
     end_with(ret,

@@ -1,6 +1,8 @@
 #include "replay/ab_test.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +64,12 @@ static enum rp_replay_decision verdict(const struct rp_decided *d,
     if (d->high < 1 / beyond)
         return RP_SLOWER;
     return d->low >= least && d->high <= most ? RP_EQUAL : RP_UNDECIDED;
+}
+
+/* A ratio without noise that is at an end of the margin: more blocks cannot tell. */
+static bool is_at_margin(const struct rp_decided *d)
+{
+    return d->decision == RP_UNDECIDED && d->level > 0 && d->high / d->low - 1 < 1e-6;
 }
 
 int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
@@ -248,6 +256,31 @@ static int check_accesses(struct rp_replay_comparison *c, struct rp_err *err)
     return rc < 0 && failed ? rp_wrap(err, "%s", whose[failed - both]) : rc;
 }
 
+/* Says which kernel is wrong with which inputs. Both are wrong only if they are with the same ones.
+ */
+static void note_wrong_varied(struct rp_replay_comparison *c)
+{
+    const struct rp_replay_outcome *a = &c->kernels[0].varied, *b = &c->kernels[1].varied;
+    const bool by_a = a->verdict.different_bytes, by_b = b->verdict.different_bytes;
+    const struct rp_replay_outcome *o = by_a ? a : b;
+    const struct rp_replay *r = c->trial.r;
+    char size[RP_COMPARE_WRONG_TEXT / 2] = "";
+
+    c->wrong_varied = by_a || by_b;
+    c->wrong = c->wrong || c->wrong_varied;
+    if (!c->wrong_varied)
+        return;
+    if (o->variation == RP_VARY_SIZES)
+        snprintf(size, sizeof size, " (argument %u is %" PRIu64 " in place of %" PRIu64 ")",
+                 rp_launch_argument_at(&r->visible, r->scalars.at[o->size.scalar].offset),
+                 o->size.is, o->size.was);
+    snprintf(c->wrong_text, sizeof c->wrong_text,
+             "%s%s%s, the output%s of %s differ%s from the captured kernel's",
+             rp_variations[o->variation].how_other, size, o->second ? RP_VARIATION_SECOND : "",
+             by_a && by_b ? "s" : "", by_a && by_b ? "A and B" : whose[by_a ? 0 : 1],
+             by_a && by_b ? "" : "s");
+}
+
 static int other_inputs(struct rp_replay_comparison *c, struct rp_err *err)
 {
     struct rp_replay_outcome *const outcomes[2] = {&c->kernels[0].varied, &c->kernels[1].varied};
@@ -256,8 +289,7 @@ static int other_inputs(struct rp_replay_comparison *c, struct rp_err *err)
 
     if (rc < 0)
         return who < EITHER ? rp_wrap(err, "%s", whose[who]) : rc;
-    c->wrong_varied = outcomes[0]->verdict.different_bytes || outcomes[1]->verdict.different_bytes;
-    c->wrong = c->wrong || c->wrong_varied;
+    note_wrong_varied(c);
     /* Blocks begin with the captured memory all over. */
     return rp_trial_fill(&c->trial, err);
 }
@@ -303,8 +335,7 @@ static int run_other(struct rp_replay_comparison *c, enum rp_variation variation
 
     if (rc < 0)
         return who < EITHER ? rp_wrap(err, "%s", whose[who]) : rc;
-    c->wrong_varied = outcomes[0]->verdict.different_bytes || outcomes[1]->verdict.different_bytes;
-    c->wrong = c->wrong || c->wrong_varied;
+    note_wrong_varied(c);
     for (size_t i = 0; i < count && rc == 0 && !c->wrong && !c->varied.of[variation].reason; i++)
         rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], RP_VARIATION_RUNS, &ret_x[i], err);
     return rc;
@@ -348,7 +379,10 @@ static int time_other(struct rp_replay_comparison *c, enum rp_variation variatio
 
 static bool is_timed(const struct rp_replay_comparison *c, enum rp_variation variation)
 {
-    return rp_varies_values(variation) && !c->varied.reason && !c->varied.of[variation].reason;
+    const enum rp_variation_class what = rp_variations[variation].what;
+
+    return rp_varies_values(variation) && what != RP_VARIES_RARE && what != RP_VARIES_SIZES &&
+           !c->varied.reason && !c->varied.of[variation].reason;
 }
 
 static size_t demanded(const struct rp_replay_comparison *c)
@@ -569,29 +603,9 @@ static const char *undecided_by(const struct rp_replay_comparison *c)
     return rp_replay_comparison_is_blind(c) ? "blind"
            : c->only_captured               ? "values"
            : c->by_bounds                   ? "bounds"
+           : is_at_margin(&c->decided)      ? "margin"
            : c->steady                      ? "noise"
                                             : "unsteady";
-}
-
-/* Says which kernel is wrong with other inputs. Both are wrong only if they are with the same
- * inputs.
- */
-enum culprit { BY_A, BY_B, BY_BOTH, CULPRITS };
-
-static const char *wrong_varied(const struct rp_replay_comparison *c)
-{
-    const struct rp_replay_outcome *a = &c->kernels[0].varied, *b = &c->kernels[1].varied;
-    static const char *const texts[][CULPRITS] = {
-#define RP_VARIATION(id, word, what, how, than, ...)                                               \
-    {how than ", the output of A differs from the captured kernel's",                              \
-     how than ", the output of B differs from the captured kernel's",                              \
-     how than ", the outputs of A and B differ from the captured kernel's"},
-#include "replay/variations.def"
-#undef RP_VARIATION
-    };
-    const bool by_a = a->verdict.different_bytes, by_b = b->verdict.different_bytes;
-
-    return texts[by_a ? a->variation : b->variation][by_a && by_b ? BY_BOTH : by_a ? BY_A : BY_B];
 }
 
 static const char *wrong_captured(const struct rp_replay_comparison *c)
@@ -609,7 +623,7 @@ static const char *wrong_captured(const struct rp_replay_comparison *c)
 static const char *reason_of(const struct rp_replay_comparison *c)
 {
     if (c->wrong_varied)
-        return wrong_varied(c);
+        return c->wrong_text;
     if (c->late_by)
         return c->late_by == whose[EITHER]
                    ? "after many runs A or B has changed memory that the captured kernel does not"
@@ -634,6 +648,9 @@ static const char *reason_of(const struct rp_replay_comparison *c)
                "ones in memory, too: more blocks may tell";
     if (!c->steady)
         return "A is not as fast as itself: times are not steady on this machine now";
+    if (is_at_margin(&c->decided))
+        return "the ratio is at the end of the margin, without noise: another margin decides, and "
+               "more blocks do not";
     return c->decided.decision == RP_UNDECIDED
                ? "the interval reaches over an end of the margin: more blocks may tell"
                : NULL;

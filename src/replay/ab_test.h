@@ -116,6 +116,8 @@ enum {
 /** This is the probability of a false verdict in each direction: faster, slower, equal. */
 #define RP_COMPARE_ALPHA 0.01
 
+enum { RP_COMPARE_WRONG_TEXT = 240 };
+
 struct rp_compare_block {
     bool turned;                   /**< BAAB */
     double us[2][RP_COMPARE_RUNS]; /**< in their order */
@@ -149,8 +151,9 @@ struct rp_replay_comparison {
     const char *late_by;           /**< "A", or "A or B"; NULL: it is right */
     struct rp_check_runs checks;   /**< of A and B; .asked is set by the caller */
     bool wrong_varied; /**< with other inputs one does not give what the captured kernel gives */
-    bool wrong;        /**< one of both does not give the captured memory, or B does to memory
-                            what A does not and may not be done */
+    char wrong_text[RP_COMPARE_WRONG_TEXT]; /**< what with; or empty */
+    bool wrong; /**< one of both does not give the captured memory, or B does to memory
+                     what A does not and may not be done */
 };
 
 /**
@@ -171,9 +174,9 @@ static inline bool rp_replay_comparison_is_blind(const struct rp_replay_comparis
 
 struct rp_comparison_words {
     const char *verdict;      /**< "faster", ...: of B */
-    const char *undecided_by; /**< "noise", "unsteady" (A is not as fast as itself), "blind",
-                                   "values" (only_captured) or "bounds" (by_bounds); NULL: it is
-                                   not undecided */
+    const char *undecided_by; /**< "noise", "margin" (a ratio without noise), "unsteady" (A is not
+                                 as fast as itself), "blind", "values" (only_captured) or "bounds"
+                                 (by_bounds); NULL: it is not undecided */
     const char *reason;       /**< NULL: none is needed */
 };
 

@@ -6,319 +6,10 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "replay/launch_changes.h"
 #include "replay/output_rules.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
-#include "trace/code_object.h"
-
-/* --- arguments ----------------------------------------------------------------------------- */
-
-/* This part changes arguments that are passed by value: sizes become smaller, numbers become
- * different ones, and equal ones unequal. That exposes a kernel that has the captured values built
- * in, or is right for multiples of something only.
- */
-
-/** These are the ways to change scalars, in the order of variations.def. */
-enum rp_scalars_way {
-    RP_SCALARS_OTHER,   /**< all but fields */
-    RP_SCALARS_UNEQUAL, /**< of those that are equal all but the last */
-    RP_SCALARS_FIELDS,
-    RP_SCALARS_SIGNS, /**< of floating point numbers, and negative whole ones */
-};
-
-/* Greater whole numbers are as often floating point numbers, addresses or masks. */
-enum { MOST_SIZE = 1 << 24 };
-
-static void add(struct rp_scalars *s, uint64_t offset, uint32_t bytes, bool field, bool may_point)
-{
-    if (s->count == RP_SCALARS)
-        return;
-    s->at[s->count].offset = (uint32_t)offset;
-    s->at[s->count].bytes = bytes;
-    s->at[s->count].field = field;
-    s->at[s->count++].may_point = may_point;
-}
-
-/* A structure is looked at word by word: the metadata do not say what is in it. */
-static void add_fields(struct rp_scalars *s, const struct rp_code_arg *arg, size_t kernarg_bytes)
-{
-    if (arg->bytes <= 2) {
-        add(s, arg->offset, (uint32_t)arg->bytes, true, false);
-        return;
-    }
-    for (uint64_t at = (arg->offset + 3) & ~(uint64_t)3; at + 4 <= arg->offset + arg->bytes;
-         at += 4)
-        add(s, at, 4, true, (at & ~(uint64_t)7) + 8 <= kernarg_bytes);
-}
-
-/**
- * Finds scalars by the metadata. Pointers and what the runtime adds are no scalars, as changing
- * them would crash the kernel.
- */
-static void scalars_find(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                         struct rp_scalars *ret)
-{
-    *ret = (struct rp_scalars){0};
-    for (unsigned fields = 0; fields < 2; fields++)
-        for (size_t i = 0; i < kernel->arg_count; i++) {
-            const struct rp_code_arg *arg = &kernel->args[i];
-            const bool plain = arg->bytes == 4 || arg->bytes == 8;
-
-            if (!rp_code_text_is(arg->kind, "by_value") || arg->offset > kernarg_bytes ||
-                kernarg_bytes - arg->offset < arg->bytes || plain == fields)
-                continue;
-            if (plain)
-                add(ret, arg->offset, (uint32_t)arg->bytes, false, false);
-            else
-                add_fields(ret, arg, kernarg_bytes);
-        }
-}
-
-/* A number from 2^-64 to 2^64 is taken for a floating point number; zero is not. */
-static bool is_floating(uint64_t bits, unsigned bytes)
-{
-    const int exponent =
-        bytes == 4 ? (int)(bits >> 23 & 0xff) - 127 : (int)(bits >> 52 & 0x7ff) - 1023;
-
-    return exponent >= -64 && exponent <= 64;
-}
-
-static bool is_number(uint64_t bits, unsigned bytes)
-{
-    return bytes >= 4 && bits > MOST_SIZE && is_floating(bits, bytes);
-}
-
-static uint64_t other(uint64_t bits, unsigned bytes)
-{
-    if (bits >= 2 && bits <= MOST_SIZE)
-        return (bits - bits / 8 - 2) | 1;
-    if (is_number(bits, bytes))
-        return bits ^ (bytes == 4 ? (uint64_t)1 << 21 : (uint64_t)1 << 50);
-    return bits;
-}
-
-/* A field of 2 bytes that is not a small whole number may be an fp16. */
-static uint64_t other_field(uint64_t bits, unsigned bytes)
-{
-    enum { LEAST_HALF = 0x400, QUARTER = 0x100 };
-
-    if (bytes == 1 && bits <= 1)
-        return bits ^ 1;
-    return bytes == 2 && bits >= LEAST_HALF ? bits ^ QUARTER : other(bits, bytes);
-}
-
-static uint64_t other_sign(uint64_t bits, unsigned bytes)
-{
-    const int64_t value = bytes == 4 ? (int32_t)(uint32_t)bits : (int64_t)bits;
-
-    if (bytes < 4)
-        return bits;
-    if (value < 0 && value >= -MOST_SIZE)
-        return (uint64_t)-value;
-    return is_number(bits, bytes) ? bits ^ (uint64_t)1 << (8 * bytes - 1) : bits;
-}
-
-static uint64_t value_of(const struct rp_scalars *scalars, size_t i, const uint8_t *kernarg)
-{
-    uint64_t bits = 0;
-
-    memcpy(&bits, kernarg + scalars->at[i].offset, scalars->at[i].bytes);
-    return bits;
-}
-
-/* Returns how much to subtract so that equal scalars become unequal. It depends on how many are
- * equal and how many of them come behind this one.
- */
-static uint64_t unequal(const struct rp_scalars *scalars, size_t which, const uint8_t *was)
-{
-    const uint64_t bits = value_of(scalars, which, was);
-    const unsigned bytes = scalars->at[which].bytes;
-    uint64_t equal = 0, behind = 0, step;
-
-    for (size_t i = 0; i < scalars->count; i++)
-        if (value_of(scalars, i, was) == bits) {
-            equal++;
-            behind += scalars->at[i].offset > scalars->at[which].offset;
-        }
-    if (is_number(bits, bytes))
-        return bits ^ (behind & 7) << (bytes == 4 ? 20 : 49);
-    if (bits < equal || bits > MOST_SIZE)
-        return bits;
-    step = (bits / 16) | 1;
-    return bits - behind * (step * equal < bits ? step : 1);
-}
-
-static bool is_address(const struct rp_scalars *scalars, size_t i,
-                       const struct rp_addresses *addresses, const uint8_t *kernarg)
-{
-    uint64_t whole = value_of(scalars, i, kernarg);
-
-    if (scalars->at[i].may_point)
-        memcpy(&whole, kernarg + (scalars->at[i].offset & ~7u), sizeof whole);
-    return rp_addresses_have(addresses, whole);
-}
-
-static uint64_t changed_scalar(const struct rp_scalars *scalars, size_t i, enum rp_scalars_way way,
-                               const uint8_t *was)
-{
-    const uint64_t bits = value_of(scalars, i, was);
-    const unsigned bytes = scalars->at[i].bytes;
-
-    if (way == RP_SCALARS_UNEQUAL)
-        return unequal(scalars, i, was);
-    if (way == RP_SCALARS_SIGNS)
-        return other_sign(bits, bytes);
-    if (scalars->at[i].field != (way == RP_SCALARS_FIELDS))
-        return bits;
-    return scalars->at[i].field ? other_field(bits, bytes) : other(bits, bytes);
-}
-
-/**
- * Changes scalars. A whole number from 2 to 2^24 becomes an odd one that is about an eighth
- * smaller, and the greater of two stays the greater. Any other value that may be a floating point
- * number changes by a quarter of its power of two. All others stay, among them addresses of
- * captured memory. Equal scalars become unequal so that none grows and a later one is greater than
- * one before it, because lengths of rows mostly follow widths. A field of 1 byte that holds 0 or 1
- * is inverted.
- * @return how many were changed
- */
-static uint64_t scalars_change(const struct rp_scalars *scalars,
-                               const struct rp_addresses *addresses, enum rp_scalars_way way,
-                               uint8_t *kernarg)
-{
-    uint64_t is[RP_SCALARS], count = 0;
-
-    /* All scalars are read first because the new value of one depends on the old values of the
-     * others.
-     */
-    for (size_t i = 0; i < scalars->count; i++)
-        is[i] = is_address(scalars, i, addresses, kernarg)
-                    ? value_of(scalars, i, kernarg)
-                    : changed_scalar(scalars, i, way, kernarg);
-    for (size_t i = 0; i < scalars->count; i++) {
-        count += is[i] != value_of(scalars, i, kernarg);
-        memcpy(kernarg + scalars->at[i].offset, &is[i], scalars->at[i].bytes);
-    }
-    return count;
-}
-
-/* --- the grid ------------------------------------------------------------------------------ */
-
-/* A kernel that was made for the captured grid only is found by launching fewer workgroups than
- * the captured launch. More workgroups would access memory that does not exist.
- */
-
-enum rp_grid_way {
-    RP_GRID_HALF, /**< of the workgroups in each dimension that has several */
-    RP_GRID_ODD,  /**< about three quarters, an odd number */
-    RP_GRID_ONE,  /**< one workgroup in all */
-    RP_GRID_WAYS,
-};
-
-static uint32_t groups_of(uint32_t grid, uint16_t workgroup)
-{
-    const uint32_t size = workgroup ? workgroup : 1, items = grid ? grid : 1;
-
-    return items / size + (items % size != 0);
-}
-
-/** Counts workgroups, partial ones included. */
-static uint64_t grid_groups(const uint32_t grid[3], const uint16_t workgroup[3])
-{
-    uint64_t groups = 1;
-
-    for (unsigned i = 0; i < 3; i++)
-        groups *= groups_of(grid[i], workgroup[i]);
-    return groups;
-}
-
-static uint32_t fewer(uint32_t groups, enum rp_grid_way way)
-{
-    /* The varied grid has at most three quarters of the workgroups. */
-    const uint32_t most = groups - groups / 4;
-
-    return groups < 2            ? groups
-           : way == RP_GRID_HALF ? (groups + 1) / 2
-           : way == RP_GRID_ODD  ? (most == groups ? 1 : most - (most % 2 == 0))
-                                 : 1;
-}
-
-static void make_grid(const uint32_t grid[3], const uint16_t workgroup[3], enum rp_grid_way way,
-                      uint32_t ret_grid[3])
-{
-    for (unsigned i = 0; i < 3; i++)
-        ret_grid[i] =
-            fewer(groups_of(grid[i], workgroup[i]), way) * (workgroup[i] ? workgroup[i] : 1u);
-}
-
-/**
- * All workgroups of it are whole ones.
- * @param grid, ret_grid  work-items
- * @return NULL; or why there is no such grid: there is one workgroup, or it is that of a way before
- */
-static const char *grid_fewer(const uint32_t grid[3], const uint16_t workgroup[3],
-                              enum rp_grid_way way, uint32_t ret_grid[3])
-{
-    uint32_t before[3];
-
-    if (grid_groups(grid, workgroup) < 2)
-        return "the captured dispatch has one workgroup only";
-    make_grid(grid, workgroup, way, ret_grid);
-    for (unsigned i = 0; i < (unsigned)way; i++) {
-        make_grid(grid, workgroup, (enum rp_grid_way)i, before);
-        if (memcmp(before, ret_grid, sizeof before) == 0)
-            return "it is a grid that was tried already";
-    }
-    return NULL;
-}
-
-/* The count is of whole workgroups, and the remainder is the size of a partial one behind them
- * (LLVM's AMDGPU user guide, code object V5).
- */
-void rp_variation_find_grid_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                                 struct rp_grid_args *ret)
-{
-    static const char *const counts[] = {"hidden_block_count_x", "hidden_block_count_y",
-                                         "hidden_block_count_z"};
-    static const char *const remainders[] = {"hidden_remainder_x", "hidden_remainder_y",
-                                             "hidden_remainder_z"};
-
-    for (size_t i = 0; i < kernel->arg_count; i++) {
-        const struct rp_code_arg *arg = &kernel->args[i];
-
-        if (arg->offset > kernarg_bytes || arg->bytes > kernarg_bytes - arg->offset ||
-            arg->bytes > sizeof(uint32_t))
-            continue;
-        for (unsigned axis = 0; axis < 3; axis++) {
-            if (rp_code_text_is(arg->kind, counts[axis])) {
-                ret->count[axis].offset = (uint32_t)arg->offset;
-                ret->count[axis].bytes = (uint32_t)arg->bytes;
-            } else if (rp_code_text_is(arg->kind, remainders[axis])) {
-                ret->remainder[axis].offset = (uint32_t)arg->offset;
-                ret->remainder[axis].bytes = (uint32_t)arg->bytes;
-            }
-        }
-    }
-}
-
-/** Gives the kernel a different grid of whole workgroups. */
-static void grid_put_args(const struct rp_grid_args *args, const uint32_t grid[3],
-                          const uint16_t workgroup[3], uint8_t *kernarg)
-{
-    for (unsigned axis = 0; axis < 3; axis++) {
-        const uint32_t count = groups_of(grid[axis], workgroup[axis]);
-
-        memcpy(kernarg + args->count[axis].offset, &count, args->count[axis].bytes);
-        memset(kernarg + args->remainder[axis].offset, 0, args->remainder[axis].bytes);
-    }
-}
-
-void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                            struct rp_replay *r)
-{
-    scalars_find(kernel, kernarg_bytes, &r->scalars);
-    rp_variation_find_grid_args(kernel, kernarg_bytes, &r->grid_args);
-}
 
 /* --- why a kind tells nothing -------------------------------------------------------------- */
 
@@ -407,6 +98,26 @@ static int fill_zeros(struct rp_variation_runs *v, const struct rp_capture_memor
     return rc;
 }
 
+/* What a kernel adds to is not always as it was captured: sums of before, counters. */
+static int update_page(struct rp_variation_runs *v, const struct rp_capture_memory *m,
+                       uint64_t page, size_t bytes, uint8_t *contents, uint64_t *ret_count,
+                       struct rp_err *err)
+{
+    const struct rp_replay_trial *trial = v->trial;
+    const struct rp_write_page *w =
+        rp_write_set_find(&trial->set, rp_replay_region(trial->r, m), page);
+    uint64_t words[RP_PAGE_MASKS];
+    uint8_t after[RP_PAGE_BYTES];
+    int rc = w ? rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err) : 0;
+
+    for (size_t i = 0; w && i < RP_PAGE_MASKS; i++)
+        words[i] = w->written[i] & ~w->poisoned[i];
+    if (w && rc == 0)
+        *ret_count = rp_inputs_update(&v->rule, &trial->addresses, seed_of(v, m, page), words,
+                                      after, bytes, contents);
+    return rc;
+}
+
 static int change_page(struct rp_variation_runs *v, const struct rp_capture_memory *m,
                        uint64_t page, size_t bytes, uint8_t *contents, uint64_t *ret_count,
                        struct rp_err *err)
@@ -417,12 +128,24 @@ static int change_page(struct rp_variation_runs *v, const struct rp_capture_memo
     *ret_count = 0;
     if (rp_variations[v->now].what == RP_VARIES_ZEROS)
         return fill_zeros(v, m, page, bytes, contents, ret_count, err);
+    if (v->now == RP_VARY_UPDATED)
+        return update_page(v, m, page, bytes, contents, ret_count, err);
     if (rp_is_zero_page(contents))
         return 0;
     *ret_count = v->now == RP_VARY_ORDER
                      ? change_order(v->trial, place, bytes, contents)
                      : rp_inputs_vary(v->now, &v->rule, addresses, place, bytes, contents);
     return 0;
+}
+
+/* One workgroup may store where several have to add: with other grids, too, results are added to
+ * what is not as it was captured, if the captured kernel has shown that it may be.
+ */
+static bool also_updates(const struct rp_variation_runs *v)
+{
+    const struct rp_variation_result *updated = &v->of[RP_VARY_UPDATED];
+
+    return rp_variations[v->now].what == RP_VARIES_GRID && updated->changed && !updated->reason;
 }
 
 /* Writes other inputs, and poison where results go. */
@@ -438,6 +161,8 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     if (rp_varies_memory(v->now) && rp_trial_may_change(m))
         rc = change_page(v, m, page, bytes, contents, &count, err);
     v->changed += count;
+    if (also_updates(v) && rp_trial_may_change(m))
+        rc = update_page(v, m, page, bytes, contents, &count, err);
     if (sizes && type == RP_EXACT) /* It was zeros. */
         type = rp_rounding_bound_type(v->trial, contents, bytes);
     if (sizes)
@@ -469,7 +194,7 @@ static const struct rp_variation_page *find(const struct rp_variation_runs *v,
 /* --- the captured kernel ------------------------------------------------------------------- */
 
 static void keep(struct rp_variation_runs *v, const struct rp_capture_memory *m, uint64_t page,
-                 const uint8_t *contents)
+                 const uint64_t *written, const uint8_t *contents)
 {
     struct rp_variation_page *kept;
 
@@ -480,8 +205,60 @@ static void keep(struct rp_variation_runs *v, const struct rp_capture_memory *m,
     }
     kept = rp_vec_add(&v->pages);
     kept->key = (struct rp_page_key){rp_replay_region(v->trial->r, m), page};
+    memcpy(kept->written, written, sizeof kept->written);
     memcpy(kept->contents, contents, RP_PAGE_BYTES);
 }
+
+/* Sums of both signs cancel, and numbers a thousand times as large are off by as much more: what
+ * results may be off by is known for the captured inputs. The others must be exact nevertheless.
+ */
+static bool must_be_exact(enum rp_variation now)
+{
+    const enum rp_variation_class what = rp_variations[now].what;
+
+    return now == RP_VARY_SIGNS || now == RP_VARY_ARGUMENT_SIGNS || what == RP_VARIES_INTEGERS ||
+           what == RP_VARIES_ZEROS || what == RP_VARIES_SIZES ||
+           (what == RP_VARIES_RARE && now != RP_VARY_SPARSE);
+}
+
+/* NaN is NaN, whatever its bits are. */
+static void pass_nan(const uint8_t *got, const uint8_t *expected, uint64_t *bad)
+{
+    static const struct rp_compare_rule f32 = {.type = RP_F32}, f64 = {.type = RP_F64};
+    uint64_t as_f32[RP_PAGE_MASKS], as_f64[RP_PAGE_MASKS];
+
+    rp_compare_words(&f32, got, expected, RP_PAGE_BYTES, as_f32);
+    rp_compare_words(&f64, got, expected, RP_PAGE_BYTES, as_f64);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+        bad[i] &= as_f32[i] & as_f64[i];
+}
+
+static void compare(const struct rp_variation_runs *v, const struct rp_capture_memory *m,
+                    uint64_t page, const uint8_t *got, const uint8_t *expected, uint64_t *ret_bad)
+{
+    const struct rp_replay_trial *trial = v->trial;
+
+    if (trial->own.regions && must_be_exact(v->now))
+        rp_derived_tolerance_compare_exact(&trial->own, rp_replay_region(trial->r, m), page, got,
+                                           expected, ret_bad);
+    else
+        rp_trial_compare(trial, m, page, got, expected, ret_bad);
+    if (v->now == RP_VARY_SPECIAL)
+        pass_nan(got, expected, ret_bad);
+}
+
+/* With other sizes the captured kernel may write where it does not otherwise. */
+static bool is_astray(const struct rp_variation_runs *v, size_t region)
+{
+    const struct rp_write_set *set = &v->trial->set;
+
+    for (size_t i = 0; i < set->count && rp_variations[v->now].what == RP_VARIES_SIZES; i++)
+        if (set->items[i].key.region == region)
+            return false;
+    return rp_variations[v->now].what == RP_VARIES_SIZES;
+}
+
+static const char astray[] = "the captured kernel leaves its memory then";
 
 static int note_page(void *data, const struct rp_capture_memory *m, uint64_t page,
                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
@@ -496,11 +273,13 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     if (rc < 0 || memcmp(before, contents, RP_PAGE_BYTES) == 0)
         return rc;
     rp_compare_words(&rp_exact, before, contents, RP_PAGE_BYTES, written);
-    rp_trial_compare(v->trial, m, page, contents, expected, other);
+    if (is_astray(v, rp_replay_region(v->trial->r, m)))
+        v->of[v->now].reason = astray;
+    compare(v, m, page, contents, expected, other);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
         v->of[v->now].telling_bytes +=
             4 * (uint64_t)__builtin_popcountll((written[i] | (w ? w->written[i] : 0)) & other[i]);
-    keep(v, m, page, contents);
+    keep(v, m, page, written, contents);
     return 0;
 }
 
@@ -510,7 +289,9 @@ static int run_kernel(struct rp_variation_runs *v, double *ret_us, struct rp_err
     int rc;
 
     rp_replay_step(r, r->kernel == &r->original ? (char)(RP_STEP_VARY + v->now) : RP_STEP_OTHER);
+    r->trying = r->kernel == &r->original;
     rc = rp_replay_run(r, ret_us, err);
+    r->trying = false;
     if (rc == 0)
         rp_replay_step(r, RP_STEP_REST);
     return rc < 0 ? rp_wrap(err, "%s", rp_variations[v->now].how_other) : 0;
@@ -518,31 +299,75 @@ static int run_kernel(struct rp_variation_runs *v, double *ret_us, struct rp_err
 
 static uint64_t change_arguments(const struct rp_variation_runs *v, uint8_t *kernarg)
 {
-    return scalars_change(&v->trial->r->scalars, &v->trial->addresses,
-                          (enum rp_scalars_way)(v->now - RP_VARY_ARGUMENTS), kernarg);
+    return rp_launch_change_scalars(&v->trial->r->scalars, &v->trial->addresses,
+                                    (enum rp_scalars_way)(v->now - RP_VARY_ARGUMENTS), kernarg);
+}
+
+static uint32_t order_of(const struct rp_variation_runs *v)
+{
+    switch (v->now) {
+    case RP_VARY_SHUFFLED:
+        return 1;
+    case RP_VARY_INTERLEAVED:
+        return RP_DEVICE_INTERLEAVED | (v->part + 1);
+    default:
+        return v->now == RP_VARY_REVERSED || v->second ? RP_DEVICE_REVERSED : RP_DEVICE_FORWARD;
+    }
+}
+
+static uint64_t work_items(const uint16_t workgroup[3])
+{
+    return (uint64_t)workgroup[0] * workgroup[1] * workgroup[2];
+}
+
+/* Another grid, which hindrance() has chosen. */
+static void change_grid(struct rp_variation_runs *v)
+{
+    struct rp_replay *r = v->trial->r;
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+    const uint64_t groups = rp_launch_groups(d->grid, d->workgroup);
+
+    rp_launch_put_grid(&r->grid_args, v->grid, v->workgroup, r->kernarg_kept);
+    for (unsigned axis = 0; axis < 3 && v->misled; axis++)
+        memcpy((uint8_t *)r->kernarg_kept + r->grid_args.size[axis].offset, &d->workgroup[axis],
+               r->grid_args.size[axis].bytes);
+    r->grid = v->grid;
+    r->workgroup = v->workgroup;
+    if (rp_variations[v->now].what == RP_VARIES_GRID)
+        v->changed = v->now == RP_VARY_WORKGROUP
+                         ? groups * (work_items(d->workgroup) - work_items(v->workgroup))
+                         : groups - rp_launch_groups(v->grid, v->workgroup);
 }
 
 /* Arguments in their copy. */
 static void change_launch(struct rp_variation_runs *v)
 {
-    enum { SEED = 1 };
     struct rp_replay *r = v->trial->r;
     const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
 
-    if (rp_variations[v->now].what == RP_VARIES_ORDER) {
-        rp_replay_set_wave_order(v->now == RP_VARY_REVERSED ? RP_DEVICE_REVERSED : SEED);
-        v->changed = grid_groups(d->grid, d->workgroup);
-    }
-
-    if (v->backwards)
-        rp_replay_set_wave_order(RP_DEVICE_REVERSED);
+    rp_replay_set_wave_order(order_of(v));
+    if (rp_variations[v->now].what == RP_VARIES_ORDER)
+        v->changed = rp_launch_groups(d->grid, d->workgroup);
     if (rp_variations[v->now].what == RP_VARIES_ARGUMENTS)
         v->changed = change_arguments(v, r->kernarg_kept);
-    if (rp_variations[v->now].what != RP_VARIES_GRID)
-        return;
-    grid_put_args(&r->grid_args, v->grid, d->workgroup, r->kernarg_kept);
-    r->grid = v->grid;
-    v->changed = grid_groups(d->grid, d->workgroup) - grid_groups(v->grid, d->workgroup);
+    if (rp_variations[v->now].what == RP_VARIES_SIZES)
+        v->changed =
+            rp_launch_change_size(&r->scalars, &v->trial->addresses, &v->size, r->kernarg_kept);
+    if (v->has_grid)
+        change_grid(v);
+}
+
+/* The captured kernel must give the same both times that it runs, and others what it gives: first
+ * as in any run, then in the reverse order, from other poison, and with leftovers in LDS. With
+ * other inputs, such as a smaller width of rows, two wavefronts may write one word, and which is
+ * the last may differ in a candidate that is right. */
+static void set_poisons(struct rp_variation_runs *v, bool second)
+{
+    const struct rp_device_table *software = rp_replay_software();
+
+    v->trial->poison = second ? RP_POISON_HIGH : RP_POISON_NAN;
+    if (software && v->trial->leftovers)
+        software->set_poison(second ? RP_TRIAL_UNINITIALISED_SEED : 0);
 }
 
 static int run(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
@@ -556,13 +381,14 @@ static int run(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
     if (rc < 0 || (v->changed == 0 && rp_varies_memory(v->now)))
         return rc;
     change_launch(v);
-    rc = rp_replay_empty_caches(r, err);
-    if (rc == 0)
+    if (v->changed)
+        rc = rp_replay_empty_caches(r, err);
+    if (v->changed && rc == 0)
         rc = run_kernel(v, ret_us, err);
     memcpy(r->kernarg_kept, kept, r->kernarg_bytes);
     r->grid = NULL;
-    if (rp_variations[v->now].what == RP_VARIES_ORDER || v->backwards)
-        rp_replay_set_wave_order(RP_DEVICE_FORWARD);
+    r->workgroup = NULL;
+    rp_replay_set_wave_order(RP_DEVICE_FORWARD);
     return rc;
 }
 
@@ -582,30 +408,34 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     const struct rp_variation_page *kept = find(v, m, page);
     const struct rp_write_page *w =
         rp_write_set_find(&v->trial->set, rp_replay_region(v->trial->r, m), page);
-    uint64_t written[RP_PAGE_MASKS] = {0}, different[RP_PAGE_MASKS], bad[RP_PAGE_MASKS];
+    uint64_t different[RP_PAGE_MASKS], bad[RP_PAGE_MASKS];
     uint8_t before[RP_PAGE_BYTES];
     int rc = page_before(v, m, page, before, err);
 
+    (void)expected;
     if (rc < 0)
         return rc;
-    expected = kept ? kept->contents : before;
-    if (memcmp(contents, expected, RP_PAGE_BYTES) == 0)
+    /* What is not written still has the poison of this run. */
+    for (size_t i = 0; kept && i < RP_PAGE_WORDS; i++)
+        if (rp_word_in(kept->written, i))
+            memcpy(before + 4 * i, kept->contents + 4 * i, 4);
+    if (memcmp(contents, before, RP_PAGE_BYTES) == 0)
         return 0;
-    rp_mismatch_note(&o->off, contents, expected, RP_PAGE_BYTES);
-    rp_compare_words(&rp_exact, before, expected, RP_PAGE_BYTES, written);
-    rp_compare_words(&rp_exact, contents, expected, RP_PAGE_BYTES, different);
-    rp_trial_compare(v->trial, m, page, contents, expected, bad);
+    rp_compare_words(&rp_exact, contents, before, RP_PAGE_BYTES, different);
+    compare(v, m, page, contents, before, bad);
     rp_rounding_bound_allow(&v->trial->bound, (int)v->now,
                             (struct rp_page_key){rp_replay_region(v->trial->r, m), page}, contents,
-                            expected, bad);
+                            before, bad);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++) {
-        const uint64_t may = written[i] | (w ? w->written[i] : 0);
-        const int wrong = __builtin_popcountll(may & bad[i]);
-        const int outside = __builtin_popcountll(~may & different[i]);
+        const uint64_t may = (kept ? kept->written[i] : 0) | (w ? w->written[i] : 0);
 
-        o->wrong_bytes += 4 * (uint64_t)wrong;
-        o->outside_bytes += 4 * (uint64_t)outside;
+        bad[i] = (may & bad[i]) | (~may & different[i]);
+        o->wrong_bytes += 4 * (uint64_t)__builtin_popcountll(may & bad[i]);
+        o->outside_bytes += 4 * (uint64_t)__builtin_popcountll(~may & bad[i]);
     }
+    rp_mismatch_note(&o->off, contents, before, RP_PAGE_BYTES);
+    rp_word_difference_note(&o->first, m->region.base + page * RP_PAGE_BYTES, bad, contents,
+                            before);
     return 0;
 }
 
@@ -634,12 +464,17 @@ static int check_once(struct rp_variation_runs *v, double *ret_us, struct rp_rep
                       struct rp_err *err)
 {
     struct judge judge = {.v = v};
-    int rc = run(v, ret_us, err);
+    int rc;
 
+    set_poisons(v, v->second);
+    rc = run(v, ret_us, err);
     if (rc == 0)
         rc = rp_replay_look_at(v->trial->r, judge_page, &judge, err);
+    set_poisons(v, false);
     judge.outcome.outside_bytes += rp_redzone_take(v->trial->r).bytes;
     judge.outcome.variation = v->now;
+    judge.outcome.second = v->second;
+    judge.outcome.size = v->size;
     judge.outcome.verdict.different_bytes = judge.outcome.wrong_bytes + judge.outcome.outside_bytes;
     if (rc == 0)
         *ret = judge.outcome;
@@ -666,10 +501,43 @@ static bool is_one_wave(const struct rp_snapshot_dispatch *d)
     enum { LANES = 64 }; /* All GPUs that the software device can model have 64 lanes in a wave. */
     const uint64_t items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
 
-    return grid_groups(d->grid, d->workgroup) == 1 && items <= LANES;
+    return rp_launch_groups(d->grid, d->workgroup) == 1 && items <= LANES;
+}
+
+static bool has_one_group(const struct rp_snapshot_dispatch *d)
+{
+    return rp_launch_groups(d->grid, d->workgroup) == 1;
 }
 
 static const char does_not_end[] = "the captured kernel does not end with them";
+static const char inexact[] = "results need not be exact, and what they may be off by is known for "
+                              "the captured inputs only";
+
+/* Chooses grid and workgroup, where these are not the captured ones. @return why not; NULL */
+static const char *choose_grid(struct rp_variation_runs *v)
+{
+    const struct rp_replay *r = v->trial->r;
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+
+    v->has_grid = true;
+    memcpy(v->workgroup, d->workgroup, sizeof v->workgroup);
+    if (rp_variations[v->now].what == RP_VARIES_SIZES) {
+        const bool one = v->size.way == RP_SIZE_LARGER_ONE_GROUP;
+
+        v->has_grid = one;
+        return one ? rp_launch_fewer(d->grid, d->workgroup, RP_GRID_ONE, v->grid) : NULL;
+    }
+    if (v->now != RP_VARY_WORKGROUP)
+        return rp_launch_fewer(d->grid, d->workgroup,
+                               (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID), v->grid);
+    if (r->required_workgroup)
+        return "the kernel is for workgroups of one size only";
+    if (!v->trial->leftovers) /* Tiles of LDS may be too large for fewer threads to fill. */
+        return "it would not be noticed that the captured kernel reads what it has not written";
+    return rp_launch_smaller_workgroup(d->grid, d->workgroup, v->part, v->workgroup, v->grid)
+               ? NULL
+               : "they cannot be halved";
+}
 
 /* Returns what prevents a variation and is known before anything runs. */
 static const char *hindrance(struct rp_variation_runs *v)
@@ -678,35 +546,48 @@ static const char *hindrance(struct rp_variation_runs *v)
 
     if (v->rule.none)
         return "it was not asked for";
-    if (what == RP_VARIES_GRID) {
-        const struct rp_snapshot_dispatch *d = &v->trial->r->facts->dispatch;
-        const char *why = grid_fewer(d->grid, d->workgroup,
-                                     (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID), v->grid);
+    if (what == RP_VARIES_GRID || what == RP_VARIES_SIZES) {
+        const char *why = choose_grid(v);
 
         if (why)
             return why;
     }
     if (what == RP_VARIES_ORDER && is_one_wave(&v->trial->r->facts->dispatch))
         return "the captured dispatch has one wavefront only";
+    if (v->now == RP_VARY_INTERLEAVED && has_one_group(&v->trial->r->facts->dispatch))
+        return "the captured dispatch has one workgroup only";
     if (what == RP_VARIES_ORDER && !rp_replay_set_wave_order(RP_DEVICE_FORWARD))
         return "only the software device can be told an order";
     if ((v->now == RP_VARY_SIGNS || v->now == RP_VARY_MIXED) && v->asked_words)
         return "integers are asked for";
     if (v->now == RP_VARY_INTEGERS && v->asked_words)
         return "it is what was asked for as numbers";
-    /* Sums of both signs cancel, and numbers a thousand times as large are off by as much more. */
-    if ((v->now == RP_VARY_SIGNS || what == RP_VARIES_INTEGERS || what == RP_VARIES_ZEROS ||
-         v->now == RP_VARY_ARGUMENT_SIGNS) &&
-        v->trial->rule.type != RP_EXACT)
-        return "results need not be exact, and what they may be off by is known for the captured "
-               "inputs only";
+    if (v->now == RP_VARY_SPECIAL && v->rule.finite)
+        return "finite numbers are asked for";
+    if (must_be_exact(v->now) && v->trial->rule.type != RP_EXACT && !v->trial->own.regions)
+        return inexact;
     if (v->trial->not_varied >> v->now & 1 ||
         ((v->now == RP_VARY_INTEGERS || what == RP_VARIES_INTEGERS) &&
          v->trial->left_out >> RP_FLIP_HALF & 1) ||
-        (what == RP_VARIES_INTEGERS && v->trial->not_varied >> RP_VARY_INTEGERS & 1) ||
+        ((what == RP_VARIES_INTEGERS || v->now == RP_VARY_NEGATIVE || v->now == RP_VARY_SPARSE) &&
+         v->trial->not_varied >> RP_VARY_INTEGERS & 1) ||
         (v->now == RP_VARY_ORDER && v->trial->left_out >> RP_FLIP_ORDER & 1))
         return does_not_end;
     return NULL;
+}
+
+/* Where the device has ended the captured kernel, others can run after it. */
+static int survive(struct rp_variation_runs *v, int rc, struct rp_err *err)
+{
+    if (rc == 0)
+        return 0;
+    v->broke = err->code == RP_VERDICT && !v->trial->r->ended_early;
+    if (v->broke || err->code != RP_VERDICT)
+        return rc;
+    *err = (struct rp_err)RP_ERR_INIT;
+    v->of[v->now].reason = does_not_end;
+    v->of[v->now].open = true;
+    return 0;
 }
 
 /* Runs the captured kernel and keeps its memory as the reference. */
@@ -719,25 +600,28 @@ static int run_first(struct rp_variation_runs *v, struct rp_err *err)
     if (v->trial->bound.inputs == (int)v->now)
         rp_rounding_bound_begin(&v->trial->bound, RP_BOUND_NONE);
     v->of[v->now].telling_bytes = 0;
+    set_poisons(v, false);
     rc = run(v, &us, err);
-    v->broke = rc < 0 && err->code == RP_VERDICT;
     v->of[v->now].changed = v->changed;
-    return rc == 0 && v->changed ? rp_replay_look_at(v->trial->r, note_page, v, err) : rc;
+    if (rc == 0 && rp_redzone_take(v->trial->r).bytes)
+        v->of[v->now].reason = astray;
+    return rc == 0 && v->changed ? rp_replay_look_at(v->trial->r, note_page, v, err)
+                                 : survive(v, rc, err);
 }
 
 /* Tests whether the kernel gives a different result from the kept one. */
-static int run_again(struct rp_variation_runs *v, bool backwards, bool *ret_differs,
+static int run_again(struct rp_variation_runs *v, bool second, bool *ret_differs,
                      struct rp_err *err)
 {
     struct rp_replay_outcome again = {0};
     double us;
     int rc;
 
-    v->backwards = backwards;
+    v->second = second;
     rc = check(v, &us, &again, err);
-    v->backwards = false;
+    v->second = false;
     *ret_differs = again.verdict.different_bytes > 0;
-    return rc;
+    return survive(v, rc, err);
 }
 
 /* Runs with the captured inputs: if the result depends on the order even then, other inputs are
@@ -757,20 +641,19 @@ static int depends_on_order(struct rp_variation_runs *v, bool *ret, struct rp_er
     return rc < 0 ? rc : run_first(v, err);
 }
 
-/* Runs wavefronts backwards if the device can. With other inputs, such as a smaller width of rows,
- * two of them may write one word. Which of them is the last may differ in a candidate that is
- * right, and with as many threads of the host even from one run to the next.
+/* Runs the second way (set_poisons). Where the result depends on it even with the captured inputs,
+ * other kernels are judged by the first way only.
  */
 static int repeat(struct rp_variation_runs *v, struct rp_err *err)
 {
-    const bool backwards = rp_variations[v->now].what != RP_VARIES_ORDER &&
-                           rp_replay_set_wave_order(RP_DEVICE_FORWARD);
+    const bool second = rp_variations[v->now].what != RP_VARIES_ORDER;
     bool differs, depends = true;
-    int rc = run_again(v, backwards, &differs, err);
+    int rc = run_again(v, second, &differs, err);
 
-    if (rc < 0 || !differs)
+    v->one_way = !second || differs;
+    if (rc < 0 || v->of[v->now].reason || !differs)
         return rc;
-    if (backwards) {
+    if (second) {
         rc = depends_on_order(v, &depends, err);
         if (rc == 0)
             rc = run_again(v, false, &differs, err);
@@ -779,8 +662,29 @@ static int repeat(struct rp_variation_runs *v, struct rp_err *err)
         v->of[v->now].reason = "the captured kernel does not give the same result twice then";
     else if (rc == 0 && !depends)
         v->of[v->now].reason = "what the captured kernel gives depends on the order of its "
-                               "wavefronts then";
+                               "wavefronts, or on what it has not written, then";
     v->of[v->now].open = v->of[v->now].open || differs;
+    return rc;
+}
+
+/* A kernel that does not ask for the size of its workgroups has it built in, and is right for no
+ * other: then it gives the same if it is told a wrong one.
+ */
+static int asks_for_size(struct rp_variation_runs *v, struct rp_err *err)
+{
+    struct rp_variation_result *of = &v->of[v->now];
+    bool differs;
+    int rc;
+
+    v->misled = true;
+    rc = run_again(v, false, &differs, err);
+    v->misled = false;
+    if (rc == 0 && of->reason) { /* It does not end: it has asked. */
+        of->reason = NULL;
+        of->open = false;
+    } else if (rc == 0 && !differs) {
+        of->reason = "the captured kernel has the size of its workgroups built in";
+    }
     return rc;
 }
 
@@ -793,6 +697,7 @@ static int prepare(struct rp_variation_runs *v, struct rp_err *err)
     v->rule.signs =
         v->now == RP_VARY_SIGNS || (v->now == RP_VARY_MIXED && v->trial->rule.type == RP_EXACT);
     v->rule.words = v->asked_words || v->now == RP_VARY_INTEGERS;
+    v->has_grid = false;
     *reason = hindrance(v);
     v->of[v->now].open = *reason == does_not_end;
     if (*reason)
@@ -802,13 +707,17 @@ static int prepare(struct rp_variation_runs *v, struct rp_err *err)
     if (rc == 0 && v->changed == 0)
         *reason = rp_variations[v->now].nothing;
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 && rp_varies_values(v->now))
-        *reason = rp_variations[v->now].same ? rp_variations[v->now].same : same_numbers(v);
+        *reason = must_be_exact(v->now) && v->trial->rule.type != RP_EXACT ? inexact
+                  : rp_variations[v->now].same ? rp_variations[v->now].same
+                                               : same_numbers(v);
     if (rc == 0 && !*reason && v->pages.count == 0 && !rp_varies_values(v->now))
         *reason = "the captured kernel changes no memory then, but for variables perhaps";
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes &&
         rp_variations[v->now].what == RP_VARIES_ORDER)
         *reason = "the captured kernel itself gives another result then";
-    return rc == 0 && !*reason ? repeat(v, err) : rc;
+    if (rc == 0 && !*reason)
+        rc = repeat(v, err);
+    return rc == 0 && !*reason && v->now == RP_VARY_WORKGROUP ? asks_for_size(v, err) : rc;
 }
 
 static int check_candidate(struct rp_variation_runs *v, size_t which, double *ret_us,
@@ -829,6 +738,7 @@ static int check_candidates(struct rp_variation_runs *v, size_t count,
                             struct rp_replay_outcome *const *ret, size_t *ret_who,
                             struct rp_err *err)
 {
+    double us;
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++) {
@@ -836,6 +746,10 @@ static int check_candidates(struct rp_variation_runs *v, size_t count,
         rc = check_candidate(v, i, &v->of[v->now].us[i], ret[i], err);
         memcpy(v->of[v->now].between_us[i], v->trial->r->between_us,
                sizeof v->trial->r->between_us);
+        v->second = !v->one_way;
+        if (rc == 0 && v->second)
+            rc = check_candidate(v, i, &us, ret[i], err);
+        v->second = false;
     }
     return rc;
 }
@@ -844,6 +758,62 @@ static void release(struct rp_variation_runs *v, const struct rp_replay_kernel *
 {
     rp_vec_free(&v->pages);
     v->trial->r->kernel = kernel;
+}
+
+/* Most kinds have one part. @return false: there is no such part */
+static bool has_part(struct rp_variation_runs *v)
+{
+    enum { AXES = 3, SEEDS = 2 };
+    const struct rp_replay *r = v->trial->r;
+
+    if (v->now == RP_VARY_SIZES)
+        return rp_launch_size(&r->scalars, &v->trial->addresses, r->kernarg_kept, v->part,
+                              &v->size);
+    return v->part < (v->now == RP_VARY_WORKGROUP     ? AXES
+                      : v->now == RP_VARY_INTERLEAVED ? SEEDS
+                                                      : 1);
+}
+
+/* A size that has become larger in one way does not have to in another. */
+static bool is_done(const struct rp_variation_runs *v, bool larger)
+{
+    return v->now == RP_VARY_SIZES && v->size.way > RP_SIZE_LARGER && larger;
+}
+
+static bool is_wrong(struct rp_replay_outcome *const *outcomes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (outcomes[i]->verdict.different_bytes)
+            return true;
+    return false;
+}
+
+/* The kind has been tried if one of its parts was. */
+static int run_parts(struct rp_variation_runs *v, size_t count,
+                     struct rp_replay_outcome *const *ret, size_t *ret_who, struct rp_err *err)
+{
+    struct rp_variation_result *of = &v->of[v->now],
+                               best = {.reason = rp_variations[v->now].nothing};
+    bool larger = false;
+    int rc = 0;
+
+    for (v->part = 0; rc == 0 && has_part(v) && !is_wrong(ret, count); v->part++) {
+        if (v->size.way == RP_SIZE_LARGER)
+            larger = false;
+        if (is_done(v, larger))
+            continue;
+        *of = (struct rp_variation_result){0};
+        *ret_who = count;
+        rc = prepare(v, err);
+        if (rc == 0 && !of->reason)
+            rc = check_candidates(v, count, ret, ret_who, err);
+        larger = larger || (v->size.way >= RP_SIZE_LARGER && !of->reason);
+        of->changed += of->reason || best.reason ? 0 : best.changed;
+        if (!of->reason || v->part == 0)
+            best = *of;
+    }
+    *of = best;
+    return rc;
 }
 
 int rp_variation_run(struct rp_variation_runs *v, size_t count,
@@ -855,11 +825,12 @@ int rp_variation_run(struct rp_variation_runs *v, size_t count,
     v->asked_words = rc == 0 && v->rule.words;
     for (unsigned i = 0; i < RP_VARIATIONS && rc == 0 && !v->reason; i++) {
         v->now = (enum rp_variation)i;
-        *ret_who = count;
-        rc = prepare(v, err);
-        if (rc == 0 && !v->of[i].reason)
-            rc = check_candidates(v, count, ret, ret_who, err);
+        if (is_wrong(ret, count))
+            v->of[i].reason = "a kernel was wrong with others already";
+        else
+            rc = run_parts(v, count, ret, ret_who, err);
     }
+    v->part = 0;
     release(v, kernel);
     return rc;
 }

@@ -10,16 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "replay/launch_changes.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
 #include "replay/replay_trial.h"
 
-struct rp_code_kernel;
 struct rp_variation_runs;
+
+/** How the second run of each kernel with other inputs is another one, in a sentence. */
+#define RP_VARIATION_SECOND ", and in the reverse order from other poison"
 
 /** This is a page that the captured kernel has changed. */
 struct rp_variation_page {
     struct rp_page_key key;
+    uint64_t written[RP_PAGE_MASKS]; /**< words that it has changed then */
     uint8_t contents[RP_PAGE_BYTES];
 };
 
@@ -40,15 +44,21 @@ struct rp_variation_runs {
     bool broke; /**< the captured kernel does not end with such inputs */
     /* These members describe the current variation. */
     enum rp_variation now;
-    bool backwards; /**< wavefronts of the captured kernel go in the reverse order */
-    bool sizes;     /**< inputs are made positive, too, for the bound of what rounding may do */
+    unsigned part; /**< of those that have several */
+    bool second;   /**< the run is in the second way (input_variation.c) */
+    bool one_way;  /**< others are not judged by it */
+    bool misled;   /**< the kernel is told the captured size of workgroups */
+    struct rp_size_change size;
+    bool sizes; /**< inputs are made positive, too, for the bound of what rounding may do */
     struct rp_inputs_rule rule;
     bool asked_words; /**< by .inputs */
     struct {
         RP_VEC(struct rp_variation_page);
     } pages; /**< in rising order */
     uint64_t changed;
+    bool has_grid;
     uint32_t grid[3];
+    uint16_t workgroup[3];
 };
 
 /**
@@ -78,13 +88,5 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
                       struct rp_variation_block *ret_blocks,
                       struct rp_replay_outcome *const ret[RP_REPLAY_CANDIDATES], size_t *ret_who,
                       struct rp_err *err);
-
-/** Finds where a kernel gets its number of workgroups from, besides where others do. */
-void rp_variation_find_grid_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                                 struct rp_grid_args *ret);
-
-/** Finds the arguments of a kernel that can be changed, for r->scalars and r->grid_args. */
-void rp_variation_find_args(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
-                            struct rp_replay *r);
 
 #endif

@@ -194,6 +194,22 @@ int rp_compare_rule_print(const struct rp_compare_rule *rule, char *out, size_t 
                     rule->normal ? ",normal" : "");
 }
 
+void rp_word_difference_note(struct rp_word_difference *first, uint64_t address,
+                             const uint64_t *bad, const uint8_t *got, const uint8_t *expected)
+{
+    for (size_t i = 0; i < RP_PAGE_WORDS && !first->any; i++) {
+        const unsigned bytes = i + 1 < RP_PAGE_WORDS ? 8 : 4;
+
+        if (!rp_word_in(bad, i))
+            continue;
+        *first = (struct rp_word_difference){.any = true,
+                                             .address = address + 4 * i,
+                                             .got = load(got + 4 * i, bytes),
+                                             .expected = load(expected + 4 * i, bytes),
+                                             .wide = bytes == 8 && rp_word_in(bad, i + 1)};
+    }
+}
+
 /** A value that differs by more is not the rounding of a few operations. */
 enum { RP_MISMATCH_MAX_ULP = 64 };
 

@@ -63,6 +63,22 @@ void rp_compare_words(const struct rp_compare_rule *rule, const uint8_t *got,
 
 /* This says how far a wrong result is off, if it consists of numbers, as a hint at a tolerance. */
 
+/** This is a word that is not what it should be. Zero-initialise it. */
+struct rp_word_difference {
+    bool any;
+    uint64_t address;       /**< of 4 bytes */
+    uint64_t got, expected; /**< these and the 4 bytes behind them */
+    bool wide;              /**< those differ, too */
+};
+
+/**
+ * Notes the first of the words, unless there is one already.
+ * @param address  of the page
+ * @param bad  a bit for each word of 4 bytes that is wrong
+ */
+void rp_word_difference_note(struct rp_word_difference *first, uint64_t address,
+                             const uint64_t *bad, const uint8_t *got, const uint8_t *expected);
+
 /** This collects mismatches. Zero-initialise it. */
 struct rp_mismatch {
     uint64_t words; /**< of 4 bytes that differ */

@@ -356,7 +356,8 @@ int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inpu
                                   .words = strcmp(text, "i32") == 0};
     struct rp_compare_rule type;
 
-    if (strcmp(text, "auto") == 0) {
+    rule.finite = strcmp(text, "finite") == 0;
+    if (rule.finite || strcmp(text, "auto") == 0) {
         if (output != RP_EXACT)
             add_type(&rule, output);
         add_type(&rule, RP_F32);
@@ -364,8 +365,8 @@ int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inpu
     } else if (!rule.none && !rule.words) {
         if (strchr(text, ',') || rp_compare_rule_parse(text, &type, NULL) < 0 ||
             type.type == RP_EXACT)
-            return rp_fail(err, RP_USAGE, "--inputs %s: use auto, none, f32, f16, bf16, f64 or i32",
-                           text);
+            return rp_fail(err, RP_USAGE,
+                           "--inputs %s: use auto, finite, none, f32, f16, bf16, f64 or i32", text);
         add_type(&rule, type.type);
         rule.vouched = true;
     }
@@ -742,6 +743,148 @@ static uint64_t change_some(const struct rp_inputs_rule *rule, const struct rp_a
     return count;
 }
 
+/* --- rare values --------------------------------------------------------------------------- */
+
+/* This is a type of numbers, or of small whole ones, of a page. */
+struct kind {
+    const enum rp_number_type *number; /**< NULL: they are no numbers */
+    bool small;                        /**< whole numbers */
+    unsigned bytes;                    /**< of each */
+};
+
+static struct kind kind_of(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes)
+{
+    struct kind kind = {.number = numbers_of(rule, page, bytes), .bytes = 4};
+    bool wide = false;
+
+    kind.small = !kind.number && all_small(page, bytes, &wide);
+    if (kind.number)
+        kind.bytes = rp_number_shape(*kind.number).bytes;
+    else if (kind.small && wide)
+        kind.bytes = 8;
+    return kind;
+}
+
+/* A maximum of what is negative everywhere, and not by the page, is found by this only. */
+static uint64_t all_negative(struct kind kind, size_t bytes, uint8_t *page)
+{
+    const uint64_t sign = (uint64_t)1 << (kind.bytes * 8 - 1);
+    uint64_t count = 0;
+
+    for (size_t at = 0; (kind.number || kind.small) && at + kind.bytes <= bytes; at += kind.bytes) {
+        uint64_t bits = load(page + at, kind.bytes);
+
+        if (bits == 0 || bits & sign)
+            continue;
+        bits = kind.number ? bits | sign : -bits;
+        memcpy(page + at, &bits, kind.bytes);
+        count++;
+    }
+    return count;
+}
+
+/* Each value becomes one of three, so that many are equal: numbers in each page the same ones, and
+ * others (which may be indices) those of the page. */
+static uint64_t few_values(struct kind kind, uint64_t seed, size_t bytes, uint8_t *page)
+{
+    enum { DIFFERENT = 3 };
+    const size_t count = bytes / kind.bytes;
+    uint64_t of[DIFFERENT], changed = 0;
+
+    for (unsigned i = 0; i < DIFFERENT && count; i++)
+        of[i] = kind.number ? plain_number(rp_number_shape(*kind.number), 2 * i)
+                            : load(page + rp_mix64(seed + i) % count * kind.bytes, kind.bytes);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bits = of[rp_mix64(seed ^ (i << 8)) % DIFFERENT];
+
+        changed += bits != load(page + i * kind.bytes, kind.bytes);
+        memcpy(page + i * kind.bytes, &bits, kind.bytes);
+    }
+    return changed;
+}
+
+/* A kernel that looks at some of its inputs only does not see what has become of the others. */
+static uint64_t sparse(struct kind kind, uint64_t seed, size_t bytes, uint8_t *page)
+{
+    enum { ONE_IN = 128 };
+    uint64_t count = 0;
+
+    for (size_t at = 0; at + kind.bytes <= bytes; at += kind.bytes) {
+        uint64_t bits = load(page + at, kind.bytes);
+
+        if (rp_mix64(seed + at) % ONE_IN)
+            continue;
+        if (kind.number && look(rp_number_shape(*kind.number), bits) != NUMBER)
+            continue;
+        bits = kind.number ? other_number(rp_number_shape(*kind.number), seed, bits) : bits ^ 1;
+        memcpy(page + at, &bits, kind.bytes);
+        count++;
+    }
+    return count;
+}
+
+/* One in eight numbers is NaN (that which arithmetic gives) or an infinity of either sign. */
+static uint64_t special(struct kind kind, uint64_t seed, size_t bytes, uint8_t *page)
+{
+    enum { ONE_IN = 8 };
+    const struct rp_number_shape shape = rp_number_shape(kind.number ? *kind.number : RP_F32);
+    const uint64_t infinite = (((uint64_t)1 << shape.exponent_bits) - 1) << shape.fraction_bits;
+    uint64_t count = 0;
+
+    for (size_t at = 0; kind.number && at + shape.bytes <= bytes; at += shape.bytes) {
+        const uint64_t hash = rp_mix64(seed + at);
+        const uint64_t sign = (hash >> 9 & 1) << (shape.bytes * 8 - 1);
+        const uint64_t bits = hash & 256 ? infinite | infinite >> 1 : infinite | sign;
+
+        if (hash % ONE_IN)
+            continue;
+        memcpy(page + at, &bits, shape.bytes);
+        count++;
+    }
+    return count;
+}
+
+static uint64_t change_rare(enum rp_variation variation, const struct rp_inputs_rule *rule,
+                            const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
+                            uint8_t *page)
+{
+    const struct kind kind = kind_of(rule, page, bytes);
+
+    if (rule->none || addresses_are_in(addresses, page, bytes))
+        return 0;
+    switch (variation) {
+    case RP_VARY_NEGATIVE:
+        return all_negative(kind, bytes, page);
+    case RP_VARY_FEW:
+        return few_values(kind, seed, bytes, page);
+    case RP_VARY_SPARSE:
+        return sparse(kind, seed, bytes, page);
+    default:
+        return rule->finite ? 0 : special(kind, seed, bytes, page);
+    }
+}
+
+uint64_t rp_inputs_update(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
+                          uint64_t seed, const uint64_t *words, const uint8_t *after, size_t bytes,
+                          uint8_t *page)
+{
+    uint64_t count = 0;
+
+    if (rule->none || rp_inputs_are_numbers(rule, after, bytes) ||
+        addresses_are_in(addresses, page, bytes) || addresses_are_in(addresses, after, bytes))
+        return 0;
+    for (size_t at = 0; at + 4 <= bytes; at += 4) {
+        uint32_t word = (uint32_t)load(page + at, 4);
+
+        if (!rp_word_in(words, at / 4) || word > MOST_SMALL)
+            continue;
+        word += 1 + (uint32_t)(rp_mix64(seed + at) % 3);
+        memcpy(page + at, &word, 4);
+        count++;
+    }
+    return count;
+}
+
 uint64_t rp_inputs_vary(enum rp_variation variation, const struct rp_inputs_rule *rule,
                         const struct rp_addresses *addresses, uint64_t seed, size_t bytes,
                         uint8_t *page)
@@ -755,6 +898,11 @@ uint64_t rp_inputs_vary(enum rp_variation variation, const struct rp_inputs_rule
         return change_bytes(rule, addresses, seed, bytes, page);
     case RP_VARY_MIXED:
         return change_some(rule, addresses, seed, bytes, page);
+    case RP_VARY_NEGATIVE:
+    case RP_VARY_FEW:
+    case RP_VARY_SPARSE:
+    case RP_VARY_SPECIAL:
+        return change_rare(variation, rule, addresses, seed, bytes, page);
     default:
         return change_all(rule, addresses, seed, bytes, page);
     }

@@ -163,7 +163,9 @@ void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind
  * and far larger and smaller ones; other whole numbers in their last bits; values in memory that
  * are exchanged (indices mostly stay indices); numbers or small integers in place of zeros
  * (rp_inputs_fill); large or negative integers in place of small ones; high bits of bytes; numbers
- * among other values; arguments, the grid and the order of waves (input_variation.c).
+ * among other values; all numbers negative, few different values, few values changed, results
+ * that are updated in place, NaN and infinities; arguments, the grid, the size of workgroups and
+ * the order of waves (input_variation.c).
  */
 enum rp_variation {
 #define RP_VARIATION(id, ...) RP_VARY_##id,
@@ -173,14 +175,16 @@ enum rp_variation {
 };
 
 /**
- * This says what is changed: values up to RP_VARIES_ARGUMENTS, and of these in memory up to
- * RP_VARIES_INTEGERS.
+ * This says what is changed: values up to RP_VARIES_SIZES, and of these in memory up to
+ * RP_VARIES_RARE.
  */
 enum rp_variation_class {
     RP_VARIES_MEMORY,
     RP_VARIES_ZEROS,    /**< values in place of zeros */
     RP_VARIES_INTEGERS, /**< more than their last bits */
+    RP_VARIES_RARE, /**< values that are rare: how long kernels take with them does not matter */
     RP_VARIES_ARGUMENTS,
+    RP_VARIES_SIZES, /**< how long kernels take with these does not matter, either */
     RP_VARIES_GRID,
     RP_VARIES_ORDER,
 };
@@ -198,12 +202,12 @@ extern const struct rp_variation_kind rp_variations[RP_VARIATIONS];
 
 static inline bool rp_varies_memory(enum rp_variation variation)
 {
-    return rp_variations[variation].what <= RP_VARIES_INTEGERS;
+    return rp_variations[variation].what <= RP_VARIES_RARE;
 }
 
 static inline bool rp_varies_values(enum rp_variation variation)
 {
-    return rp_variations[variation].what <= RP_VARIES_ARGUMENTS;
+    return rp_variations[variation].what <= RP_VARIES_SIZES;
 }
 
 enum { RP_INPUT_TYPES = 3 };
@@ -212,13 +216,14 @@ struct rp_inputs_rule {
     bool none;                                 /**< nothing is changed */
     bool words;                                /**< any word of 4 bytes is a number: its last bit */
     bool vouched;                              /**< also few numbers */
+    bool finite;                               /**< no NaN and infinities */
     bool signs;                                /**< RP_VARY_SIGNS */
     enum rp_number_type types[RP_INPUT_TYPES]; /**< in this order */
     unsigned type_count;
 };
 
 /**
- * Parses "auto", "none", "f32", "f16", "bf16", "f64" or "i32".
+ * Parses "auto", "finite", "none", "f32", "f16", "bf16", "f64" or "i32".
  * @param output  the type that results are declared to have; RP_EXACT: none is declared
  * @return 0 or RP_USAGE
  */
@@ -227,7 +232,8 @@ int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inpu
 
 /**
  * Changes about half of the values of a page, as a kind of RP_VARIES_MEMORY (except RP_VARY_ORDER)
- * or RP_VARIES_INTEGERS says. A page that may hold addresses stays as it is.
+ * or RP_VARIES_INTEGERS says, or as many as one of RP_VARIES_RARE (except RP_VARY_UPDATED) does. A
+ * page that may hold addresses stays as it is.
  * @param bytes  of it that are in the region
  * @param addresses  of captured memory
  * @param seed  chooses the half, which differs from page to page
@@ -256,6 +262,17 @@ uint64_t rp_inputs_fill(const struct rp_inputs_rule *rule, bool integers,
 enum rp_number_type rp_inputs_type(const struct rp_inputs_rule *rule,
                                    const struct rp_addresses *addresses, const uint8_t *page,
                                    size_t bytes);
+
+/**
+ * Changes words where results are updated in place: whole numbers become 1 to 3 greater. A page
+ * that has numbers or addresses stays as it is.
+ * @param words  a bit for each word of 4 bytes that is one of these
+ * @param after  what the captured dispatch makes of the page
+ * @return how many were changed
+ */
+uint64_t rp_inputs_update(const struct rp_inputs_rule *rule, const struct rp_addresses *addresses,
+                          uint64_t seed, const uint64_t *words, const uint8_t *after, size_t bytes,
+                          uint8_t *page);
 
 /** Tests whether all of a page can be numbers of one type, and some are. */
 bool rp_inputs_are_numbers(const struct rp_inputs_rule *rule, const uint8_t *page, size_t bytes);

@@ -157,10 +157,23 @@ struct rp_scalars {
 };
 
 /** The runtime tells a kernel its grid here. */
+struct rp_grid_arg {
+    uint32_t offset, bytes; /**< no bytes: it is not told */
+};
+
 struct rp_grid_args {
+    struct rp_grid_arg count[3], size[3], remainder[3];
+};
+
+enum { RP_VISIBLE_ARGS = 64 };
+
+/** These are the kernel's own arguments, in their order. */
+struct rp_visible_args {
+    size_t count;
     struct {
-        uint32_t offset, bytes; /**< no bytes: it is not told */
-    } count[3], remainder[3];
+        uint32_t offset;
+        bool pointer;
+    } at[RP_VISIBLE_ARGS];
 };
 
 /** A span holds variables and constants of a code object that is loaded somewhere. */
@@ -223,8 +236,15 @@ struct rp_replay {
     struct rp_scalars scalars;             /**< among them */
     struct rp_host_args host_args;         /**< by which it could ask its host */
     struct rp_grid_args grid_args;         /**< likewise */
-    const uint32_t *grid;                  /**< instead of the captured one; NULL */
-    struct rp_redzone_watch *watch;        /**< NULL: no other kernel runs */
+    struct rp_visible_args visible;
+    const uint32_t *grid;      /**< instead of the captured one; NULL */
+    const uint16_t *workgroup; /**< instead of the captured size; NULL */
+    bool required_workgroup;   /**< one of the kernels has no other size */
+    /** The captured kernel is launched as it was not captured: a fault ends it where the device can
+     * be told so, and what it changes beside its memory is reported. */
+    bool trying;
+    bool ended_early; /**< the last kernel was ended by its bound or a fault; the queue goes on */
+    struct rp_redzone_watch *watch; /**< NULL: no other kernel runs */
     struct rp_replay_queue *queue;
     uint64_t signal, ended; /**< of the kernel, and of what follows it */
     enum rp_cache cache;

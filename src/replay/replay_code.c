@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "replay/input_variation.h"
+#include "replay/launch_changes.h"
 #include "replay/replay.h"
 #include "trace/code_object.h"
 
@@ -949,6 +949,7 @@ static int check_candidate(struct rp_replay *r, const struct rp_abi_dispatch *di
         rc = abi_check(original, ret, dispatch, err);
     if (rc < 0)
         return rc;
+    r->required_workgroup = r->required_workgroup || ret->required_workgroup[0];
     add_numbers_of_launch(original, ret, dispatch, kernarg);
     return check_hidden_args(r, ret, kernarg, err);
 }
@@ -997,7 +998,7 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
                                    captured->size, err);
     if (rc < 0)
         return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
-    rp_variation_find_grid_args(&about, kernarg->size, &r->grid_args);
+    rp_launch_find_grid_args(&about, kernarg->size, &r->grid_args);
     k->path = path;
     k->name = rp_not_null(rp_format("kernel of %s", path));
     k->group_bytes = (uint32_t)about.group_bytes + abi_dynamic_group_bytes(original, &dispatch);
@@ -1033,6 +1034,7 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
     if (rc < 0)
         return rc;
     r->kernel = &r->original;
-    rp_variation_find_args(&about, args.size, r);
+    r->required_workgroup = r->required_workgroup || about.required_workgroup[0];
+    rp_launch_find_args(&about, args.size, r);
     return rp_replay_prepare_launch(r, args.bytes, args.size, err);
 }

@@ -454,6 +454,8 @@ static void submit(struct rp_replay *r)
 
     if (r->grid)
         memcpy(dispatch.grid, r->grid, sizeof dispatch.grid);
+    if (r->workgroup)
+        memcpy(dispatch.workgroup, r->workgroup, sizeof dispatch.workgroup);
     replay_make_packets(&dispatch, &launch, packets);
     for (unsigned i = 0; i < RP_REPLAY_PACKETS; i++) {
         struct rp_replay_packet *at =
@@ -550,12 +552,17 @@ static int check_asked(const struct rp_replay *r, struct rp_err *err)
 }
 
 /* Decides by the kernel's work, which is the same each time. */
-static int check_work(const struct rp_replay *r, struct rp_err *err)
+static int check_work(struct rp_replay *r, struct rp_err *err)
 {
     uint64_t work;
 
+    if (r->trying && rp_replay_software() && rp_replay_software()->last_faulted()) {
+        r->ended_early = true;
+        return rp_fail(err, RP_VERDICT, "the %s faults", r->kernel->name);
+    }
     if (!r->bound_work || !rp_replay_hit_work_limit(&work))
         return 0;
+    r->ended_early = true;
     return rp_fail(err, RP_VERDICT,
                    "the %s does not end within %" PRIu64 " instructions; the captured one takes "
                    "%" PRIu64,
@@ -620,13 +627,15 @@ static int check_args(struct rp_replay *r, struct rp_err *err)
     return rp_fail(err, RP_VERDICT, "the %s writes into its own arguments", r->kernel->name);
 }
 
-/* Sets how much work kernels may be from now on; 0: any */
-static void set_work_limit(uint64_t work)
+/* Sets how much work kernels may be from now on, 0: any, and whether a fault ends them. */
+static void set_limits(uint64_t work, bool fault_ends)
 {
     const struct rp_device_table *software = rp_replay_software();
 
-    if (software)
-        software->set_bound(work);
+    if (!software)
+        return;
+    software->set_bound(work);
+    software->set_fault_ends(fault_ends);
 }
 
 /* Takes what the software device knows of the kernel that has ended: the bounds of its time. */
@@ -661,10 +670,11 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     if (rc < 0)
         return rc;
     note_kernel(r, true);
-    set_work_limit(r->bound_work);
+    r->ended_early = false;
+    set_limits(r->bound_work, r->trying);
     submit(r);
     rc = wait_for_kernel(r, err);
-    set_work_limit(0); /* The runtime's own kernels have no work limit. */
+    set_limits(0, false); /* The runtime's own kernels have none. */
     if (rc == 0)
         rc = check_asked(r, err);
     if (rc == 0)
@@ -678,5 +688,5 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     rc = rp_redzone_check(r, err);
     if (rc == 0 && r->kernel->path)
         rc = check_args(r, err);
-    return rc < 0 || !r->kernel->path ? rc : replay_check_code(r, err);
+    return rc < 0 || !(r->kernel->path || r->trying) ? rc : replay_check_code(r, err);
 }

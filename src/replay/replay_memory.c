@@ -762,7 +762,7 @@ static void look_at(struct rp_redzone_watch *w, bool captured, uint64_t address,
 
 int rp_redzone_check(struct rp_replay *r, struct rp_err *err)
 {
-    const bool captured = r->kernel == &r->original;
+    const bool captured = r->kernel == &r->original && !r->trying;
     uint8_t pattern[RP_PAGE_BYTES], *own;
     struct rp_redzone_watch *w = r->watch;
     int rc = 0;

@@ -6,6 +6,7 @@
 #include "replay/replay_print.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,24 +75,142 @@ static void put_text(const char *text)
         printf("null");
 }
 
-/* Prints the first byte that is wrong, if there is one. */
-static void put_difference(const struct rp_replay_verdict *v, bool any)
+/* --- what is wrong ------------------------------------------------------------------------- */
+
+/* A word that is wrong, as what it seems to be. */
+struct place {
+    unsigned argument; /**< that points there; 0: none */
+    uint64_t element, bytes;
+    const char *type;
+    char got[40], expected[40];
+};
+
+static const struct rp_capture_memory *region_at(const struct rp_replay *r, uint64_t address)
 {
-    if (any)
+    for (size_t i = 0; i < r->memory_count; i++)
+        if (address - r->memory[i].region.base < r->memory[i].region.bytes)
+            return &r->memory[i];
+    return NULL;
+}
+
+/* The argument is the one that points to the region, and of several the last before the word. */
+static uint64_t find_argument(const struct rp_replay *r, uint64_t address, unsigned *ret)
+{
+    const struct rp_capture_memory *m = region_at(r, address);
+    uint64_t best = 0;
+
+    *ret = 0;
+    for (size_t i = 0; m && i < r->visible.count; i++) {
+        uint64_t value = 0;
+
+        if (!r->visible.at[i].pointer)
+            continue;
+        memcpy(&value, (const uint8_t *)r->kernarg_kept + r->visible.at[i].offset, sizeof value);
+        if (value - m->region.base >= m->region.bytes || value > address || value < best)
+            continue;
+        best = value;
+        *ret = (unsigned)i + 1;
+    }
+    return best;
+}
+
+/* Numbers from 2^-40 to 2^40 are taken for such: as integers they are hardly ever so large. */
+static bool seems_number(enum rp_number_type type, uint64_t bits)
+{
+    const double size = fabs(rp_number_value(type, bits));
+
+    return size >= 0x1p-40 && size <= 0x1p40;
+}
+
+static bool seem_numbers(enum rp_number_type type, const struct rp_word_difference *d)
+{
+    const uint64_t mask = type == RP_F64 ? UINT64_MAX : UINT32_MAX;
+
+    return seems_number(type, d->expected & mask) ||
+           (seems_number(type, d->got & mask) && (d->expected & mask) == 0);
+}
+
+static void put_value(char *ret, size_t room, enum rp_number_type type, uint64_t bits)
+{
+    if (type == RP_F32)
+        snprintf(ret, room, "%.9g", rp_number_value(RP_F32, (uint32_t)bits));
+    else if (type == RP_F64)
+        snprintf(ret, room, "%.17g", rp_number_value(RP_F64, bits));
+    else
+        snprintf(ret, room, "%" PRId32, (int32_t)(uint32_t)bits);
+}
+
+static struct place place_of(const struct rp_replay *r, const struct rp_word_difference *d)
+{
+    struct place place = {.bytes = 4, .type = "i32"};
+    enum rp_number_type type = RP_EXACT;
+    const uint64_t base = find_argument(r, d->address, &place.argument);
+
+    if (seem_numbers(RP_F32, d)) {
+        type = RP_F32;
+        place.type = "f32";
+    } else if ((d->address - base) % 8 == 0 && seem_numbers(RP_F64, d)) {
+        type = RP_F64;
+        place.type = "f64";
+        place.bytes = 8;
+    }
+    place.element = (d->address - base) / place.bytes;
+    put_value(place.got, sizeof place.got, type, d->got);
+    put_value(place.expected, sizeof place.expected, type, d->expected);
+    return place;
+}
+
+/* Prints the first word that is wrong, if there is one. */
+static void put_difference(const struct rp_replay *r, const struct rp_word_difference *d)
+{
+    const struct place place = place_of(r, d);
+
+    if (!d->any) {
+        printf("null");
+        return;
+    }
+    printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u, \"argument\": ",
+           d->address, (unsigned)(d->got & 0xff), (unsigned)(d->expected & 0xff));
+    if (place.argument)
+        printf("%u, \"element\": %" PRIu64, place.argument, place.element);
+    else
+        printf("null, \"element\": null");
+    printf(", \"type\": \"%s\", \"values\": [\"%s\", \"%s\"]}", place.type, place.got,
+           place.expected);
+}
+
+/* Prints it at the end of a line of text. */
+static void print_difference(const struct rp_replay *r, const struct rp_word_difference *d)
+{
+    const struct place place = place_of(r, d);
+
+    if (!d->any)
+        printf("\n");
+    else if (place.argument)
+        printf("; first in argument %u, element %" PRIu64 " (%s): %s instead of %s\n",
+               place.argument, place.element, place.type, place.got, place.expected);
+    else
+        printf("; first at 0x%" PRIx64 " (%s): %s instead of %s\n", d->address, place.type,
+               place.got, place.expected);
+}
+
+/* Prints how much is wrong, at the end of a line of text. */
+static void print_wrong_bytes(const struct rp_replay *r, const struct rp_replay_outcome *o)
+{
+    printf(": %" PRIu64 " bytes wrong, %" PRIu64
+           " bytes changed that the captured kernel leaves, %" PRIu64 " of variables",
+           o->wrong_bytes, o->outside_bytes, o->variable_bytes);
+    print_difference(r, &o->first);
+}
+
+/* Prints the first byte that is not as captured, if there is one. */
+static void put_byte(const struct rp_replay_verdict *v)
+{
+    if (v->different_pages)
         printf("{\"address\": \"0x%" PRIx64 "\", \"got\": %u, \"expected\": %u}", v->first_address,
                v->got, v->expected);
     else
         printf("null");
-}
-
-/* Prints how much is wrong, at the end of a line of text. */
-static void print_wrong_bytes(const struct rp_replay_outcome *o, const struct rp_replay_verdict *v)
-{
-    printf(": %" PRIu64 " bytes wrong, %" PRIu64
-           " bytes changed that the captured kernel leaves, %" PRIu64 " of variables; first at "
-           "0x%" PRIx64 ": %02x instead of %02x\n",
-           o->wrong_bytes, o->outside_bytes, o->variable_bytes, v->first_address, v->got,
-           v->expected);
 }
 
 static void print_verdict_json(const struct rp_replay_result *result)
@@ -106,7 +225,7 @@ static void print_verdict_json(const struct rp_replay_result *result)
            ",\n    \"bytes\": %" PRIu64 ",\n    \"different_pages\": %" PRIu64
            ",\n    \"first_difference\": ",
            v->different_pages ? "false" : "true", v->regions, v->bytes, v->different_pages);
-    put_difference(v, v->different_pages);
+    put_byte(v);
     printf("\n  }\n");
 }
 
@@ -142,7 +261,16 @@ static const char *reason_of(const struct rp_variation_runs *v)
     for (unsigned i = 0; i < RP_VARIATIONS && !v->reason; i++)
         if (v->of[i].open && rp_varies_memory((enum rp_variation)i))
             return v->of[i].reason;
-    return v->reason ? v->reason : v->of[0].reason;
+    return v->reason ? v->reason : v->of[RP_VARY_NUMBERS].reason;
+}
+
+/* Returns the number of the argument that was another size. */
+static unsigned size_argument(const struct rp_variation_runs *v,
+                              const struct rp_replay_outcome *outcome)
+{
+    const struct rp_replay *r = v->trial->r;
+
+    return rp_launch_argument_at(&r->visible, r->scalars.at[outcome->size.scalar].offset);
 }
 
 static void replay_put_variations(const struct rp_variation_runs *v,
@@ -157,6 +285,16 @@ static void replay_put_variations(const struct rp_variation_runs *v,
                                               : "true",
            outcome->wrong_bytes, outcome->outside_bytes);
     put_text(tried_values(v) ? NULL : reason_of(v));
+    printf(", \"wrong_with\": ");
+    put_text(outcome->verdict.different_bytes ? rp_variations[outcome->variation].word : NULL);
+    printf(", \"size\": ");
+    if (outcome->verdict.different_bytes && outcome->variation == RP_VARY_SIZES)
+        printf("{\"argument\": %u, \"captured\": %" PRIu64 ", \"tried\": %" PRIu64 "}",
+               size_argument(v, outcome), outcome->size.was, outcome->size.is);
+    else
+        printf("null");
+    printf(", \"first_difference\": ");
+    put_difference(v->trial->r, &outcome->first);
     for (unsigned i = 0; i < RP_VARIATIONS; i++) {
         const char *reason = v->reason ? v->reason : v->of[i].reason;
 
@@ -214,10 +352,17 @@ static void replay_print_variations(const char *path, const struct rp_variation_
         return;
     if (outcome->verdict.different_bytes) {
         replay_print_style(RP_REPLAY_BAD);
-        printf("%s: %s (%" PRIu64 " %s) it does not give what the captured kernel gives: %" PRIu64
-               " bytes wrong, %" PRIu64 " bytes changed that that one leaves\n",
-               path, rp_variations[wrong].how, v->of[wrong].changed, rp_variations[wrong].units,
-               outcome->wrong_bytes, outcome->outside_bytes);
+        printf("%s: %s (", path, rp_variations[wrong].how);
+        if (wrong == RP_VARY_SIZES)
+            printf("argument %u is %" PRIu64 " in place of %" PRIu64, size_argument(v, outcome),
+                   outcome->size.is, outcome->size.was);
+        else
+            printf("%" PRIu64 " %s", v->of[wrong].changed, rp_variations[wrong].units);
+        printf(")%s it does not give what the captured kernel gives: %" PRIu64
+               " bytes wrong, %" PRIu64 " bytes changed that that one leaves",
+               outcome->second ? RP_VARIATION_SECOND "," : "", outcome->wrong_bytes,
+               outcome->outside_bytes);
+        print_difference(v->trial->r, &outcome->first);
         return;
     }
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
@@ -329,7 +474,7 @@ static void print_candidate_text(const struct rp_replay_request *q,
         printf("memory is not right after %lu of %lu runs (%s)", result->wrong_runs,
                result->checked_runs, t->rule_text);
     if (v->different_pages)
-        print_wrong_bytes(&result->outcome, v);
+        print_wrong_bytes(t->r, &result->outcome);
     if (v->different_pages && result->outcome.leftovers)
         printf(
             "it was right where LDS, scratch and registers begin as zeros, and is not where they "
@@ -414,8 +559,6 @@ static double median_us(const struct rp_replay_comparison *c, unsigned which)
 static void put_kernel(const char *name, const char *path, const struct rp_variation_runs *varied,
                        const struct rp_compare_kernel *k, double us)
 {
-    const struct rp_replay_verdict *v = &k->outcome.verdict;
-
     printf("  \"%s\": {\n    \"hsaco_path\": ", name);
     rp_replay_put_string(path);
     printf(",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu,\n    \"wrong_bytes\": %" PRIu64
@@ -423,7 +566,7 @@ static void put_kernel(const char *name, const char *path, const struct rp_varia
            ",\n    \"first_difference\": ",
            k->checked_runs, k->wrong_runs, k->outcome.wrong_bytes, k->outcome.outside_bytes,
            k->outcome.variable_bytes);
-    put_difference(v, k->wrong_runs);
+    put_difference(varied->trial->r, &k->outcome.first);
     printf(",\n    \"other_inputs\": ");
     replay_put_variations(varied, &k->varied);
     if (us > 0)
@@ -546,7 +689,7 @@ static void print_wrong(const char *path, const struct rp_replay_trial *trial,
     else
         printf(": memory is right after all %lu runs\n", k->checked_runs);
     if (k->wrong_runs)
-        print_wrong_bytes(&k->outcome, &k->outcome.verdict);
+        print_wrong_bytes(trial->r, &k->outcome);
     replay_print_rounding(trial, &k->outcome);
 }
 
@@ -554,7 +697,7 @@ static void print_late(const struct rp_replay_comparison *c)
 {
     replay_print_style(RP_REPLAY_BAD);
     printf("after blocks of runs, by %s", c->late_by);
-    print_wrong_bytes(&c->late, &c->late.verdict);
+    print_wrong_bytes(c->trial.r, &c->late);
 }
 
 /** Says only that both are right, where they are. */

@@ -53,6 +53,7 @@ enum { OPTIONS = sizeof options / sizeof *options };
 
 static_assert(OPTIONS + 2 <= RP_REPLAY_MOST_ARGS, "an argument each, the action, and NULL");
 static_assert(RP_STEP_CHANGES < 32 && RP_STEP_VARIATIONS < 32, "bits of an unsigned");
+static_assert(RP_STEP_VARY + RP_STEP_VARIATIONS < RP_STEP_OTHER, "a letter for each");
 
 /* --- to arguments -------------------------------------------------------------------------- */
 

@@ -203,6 +203,9 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
             memcpy(shown + 4 * i, expected + 4 * i, 4);
     }
     rp_mismatch_note(&judge->outcome.off, shown, expected, RP_PAGE_BYTES);
+    rp_compare_words(&rp_exact, shown, expected, RP_PAGE_BYTES, bad);
+    rp_word_difference_note(&judge->outcome.first, m->region.base + page * RP_PAGE_BYTES, bad,
+                            shown, expected);
     rp_replay_note_difference(&judge->outcome.verdict, m->region.base + page * RP_PAGE_BYTES, shown,
                               expected, RP_PAGE_BYTES);
     return 0;
@@ -474,7 +477,7 @@ static int try_changes(struct rp_replay_trial *trial, struct rp_err *err)
     change.edit = other_page;
     return rc < 0 || change.inputs.none || (trial->not_varied >> RP_VARY_NUMBERS & 1)
                ? rc
-               : try_change(&change, RP_STEP_VARY, err);
+               : try_change(&change, (char)(RP_STEP_VARY + RP_VARY_NUMBERS), err);
 }
 
 /* --- pages all over ------------------------------------------------------------------------ */

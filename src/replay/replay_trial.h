@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "replay/launch_changes.h"
 #include "replay/output_rules.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
@@ -83,6 +84,11 @@ void rp_derived_tolerance_compare(const struct rp_derived_tolerance *own, size_t
                                   uint64_t page, const uint8_t *got, const uint8_t *expected,
                                   uint64_t *ret_bad);
 
+/** Compares what is exact, and nothing that may be off by the tolerance. */
+void rp_derived_tolerance_compare_exact(const struct rp_derived_tolerance *own, size_t region,
+                                        uint64_t page, const uint8_t *got, const uint8_t *expected,
+                                        uint64_t *ret_bad);
+
 /* How far a result may be off that adds up in another order (rounding_bound.c). */
 
 enum { RP_BOUND_NONE = -2, RP_BOUND_CAPTURED = -1 }; /* inputs; others are variations */
@@ -153,7 +159,10 @@ struct rp_replay_outcome {
     uint64_t variable_bytes; /**< in variables of the code object */
     struct rp_mismatch off;  /**< how far words are off that are wrong */
     unsigned variation;      /**< of inputs: which (input_variation.h) */
-    bool leftovers;          /**< LDS, scratch and registers did not begin as zeros */
+    bool second; /**< it is wrong in the second way of running only (input_variation.c) */
+    struct rp_size_change size;      /**< of RP_VARY_SIZES */
+    struct rp_word_difference first; /**< word that is wrong, of the first page */
+    bool leftovers;                  /**< LDS, scratch and registers did not begin as zeros */
 };
 
 /** This says how another kernel is run, and what is observed. */

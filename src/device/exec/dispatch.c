@@ -586,11 +586,16 @@ static bool is_interleaved(const struct rp_dispatch *d)
 }
 
 /* Returns how many instructions the slot's next slice has. */
-static uint64_t slice_insts(const struct rp_dispatch *d, const struct rp_workgroup_slot *lane)
+static uint64_t slice_insts(const struct rp_dispatch *d, struct rp_workgroup_slot *lane)
 {
     const unsigned doublings = lane->visits < SLICE_DOUBLINGS ? lane->visits : SLICE_DOUBLINGS;
-    if (is_interleaved(d) && lane->visits < INTERLEAVED_SLICES)
+    if (is_interleaved(d) && lane->visits < INTERLEAVED_SLICES) {
+        if (lane->stalled) {
+            lane->stalled--;
+            return 0;
+        }
         return rp_wave_order_slice(d->settings.order, d->next_order);
+    }
     return (uint64_t)(goes_on_in_pieces(d) ? SHUFFLED_SLICE : FIRST_SLICE) << doublings;
 }
 
@@ -686,7 +691,7 @@ static struct rp_workgroup_slot *issue(struct rp_dispatch *d)
         d->lane_head = lane->next;
         take_back(d, lane);
         if (!lane->slot) {
-            lane->visits = 0;
+            lane->visits = lane->stalled = 0;
             if (lane->chunk_next == lane->chunk_end && !give_chunk(d, lane)) {
                 drop_lane(d, lane);
                 continue;

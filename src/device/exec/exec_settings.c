@@ -112,6 +112,12 @@ uint32_t rp_wave_order_slice(uint32_t order, uint64_t slice)
     return 1u << mixed(order + (uint32_t)slice * 0x9e3779b9u) % (MOST_DOUBLINGS + 1);
 }
 
+uint32_t rp_wave_order_stall(uint32_t order, uint64_t slice)
+{
+    enum { SLICES = 64 };
+    return mixed(order + (uint32_t)slice * 0x85ebca6bu) % 2 ? SLICES : 0;
+}
+
 void rp_exec_poison_set(uint32_t seed)
 {
     atomic_store(&now.poison, seed);

@@ -58,6 +58,11 @@ uint32_t rp_wave_order_next(uint32_t order, struct rp_group *g);
 uint32_t rp_wave_order_turn(uint32_t order, struct rp_group *g, uint32_t most);
 /** Returns the number of instructions of a slice, in an interleaved order. */
 uint32_t rp_wave_order_slice(uint32_t order, uint64_t slice);
+/**
+ * Returns for how many slices a workgroup stands still behind an operation by which others may
+ * notice it, in an interleaved order: what it should have written before is then not there.
+ */
+uint32_t rp_wave_order_stall(uint32_t order, uint64_t slice);
 
 /* This part decides what LDS, scratch and registers hold before a workgroup has written there.
  * Hardware leaves what was there before. Here all of it begins as zero, so that a program that

@@ -122,7 +122,8 @@ struct rp_workgroup_slot {
     RP_OWN_LINE struct rp_resident_group *slot; /**< workgroup in execution, or NULL */
     uint64_t chunk_next, chunk_end; /**< workgroups it has been given and has not started */
     unsigned visits;                /**< slices of the workgroup in execution before this one */
-    struct rp_totals known;         /**< when its previous slice retired */
+    unsigned stalled;       /**< for so many visits it executes nothing, in an interleaved order */
+    struct rp_totals known; /**< when its previous slice retired */
 
     uint64_t order; /**< of the slice in the sequence */
     uint64_t round;

@@ -727,6 +727,10 @@ static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_s
         h->ordered = false;
         if (lane->left > AFTER_ORDERED)
             lane->left = AFTER_ORDERED;
+        if (rp_wave_order_is_interleaved(h->dispatch->settings.order)) {
+            lane->stalled = rp_wave_order_stall(h->dispatch->settings.order, h->order);
+            lane->left = 0;
+        }
         if (g->wave_budget > lane->left)
             g->wave_budget = (uint32_t)lane->left;
     }

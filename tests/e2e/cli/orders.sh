@@ -62,11 +62,13 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" 
 replayed 1 counts --hsaco plain.hsaco
 says out "memory is right after all"
 says out "with wavefronts that take short turns"
-replayed 0 counts --hsaco other.hsaco
+# It adds up another half of the numbers in workgroups of half the size, for which the captured kernel is not made.
+replayed 0 counts --hsaco other.hsaco --json
+[ "$(json candidate.other_inputs.workgroup.tried out)" = false ] || { cat out; fail "a size that is built in"; }
 # Another width makes a race of what is none: which write is the last says nothing of another kernel then.
 replayed 0 rows --hsaco rows/kernel.hsaco --json
 [ "$(json candidate.other_inputs.arguments.tried out)" = false ] || { cat out; fail "arguments that make a race"; }
-says out "depends on the order of its wavefronts then"
+says out "depends on the order of its wavefronts, or on what it has not written, then"
 [ "$(json candidate.other_inputs.integers.tried out)" = true ] || { cat out; fail "other values make none"; }
 # What a sum differs from itself by in other orders is what another may be off by.
 replayed 0 sums --hsaco other.hsaco --json

@@ -113,6 +113,7 @@ static void why_it_is_undecided(void **state)
     } rows[] = {
         {SIDE(UNDECIDED, 1.0, 0.9, 1.2), "g: noise: it may be slower"},
         {SIDE(UNDECIDED, 1.03, 1.01, 1.05), "noise: 1.030x faster"},
+        {SIDE(UNDECIDED, 1.02, 1.02, 1.02), "at the margin: 1.020x faster"}, /* no noise */
     };
     struct rp_weighted_comparison one = {SIDE(UNDECIDED, 1.2, 1.1, 1.3), 1, "g"};
     struct rp_decision d;

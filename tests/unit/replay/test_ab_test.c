@@ -502,6 +502,19 @@ static void undecided_by_bounds_has_a_remedy(void **state)
     assert_non_null(strstr(words.reason, "with other ones in memory the bounds"));
 }
 
+/* On a device without noise: what it is undecided by is the margin. */
+static void undecided_at_the_margin(void **state)
+{
+    struct rp_replay_comparison c = {
+        .steady = true, .decided = {.ratio = 1.01, .low = 1.01, .high = 1.01, .level = 0.99}};
+
+    (void)state;
+    assert_string_equal(rp_replay_comparison_words(&c).undecided_by, "margin");
+    assert_non_null(strstr(rp_replay_comparison_words(&c).reason, "at the end of the margin"));
+    c.decided.high = 1.02;
+    assert_string_equal(rp_replay_comparison_words(&c).undecided_by, "noise");
+}
+
 static void test_gates(void **state)
 {
     const struct {
@@ -587,12 +600,19 @@ static void print_curve(size_t kinds, size_t gaining, double least_ratio)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_distribution),   cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_verdicts),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_gates),          cmocka_unit_test(test_exact_ratios),
-        cmocka_unit_test(test_bounds),         cmocka_unit_test(undecided_by_bounds_has_a_remedy),
-        cmocka_unit_test(test_false_verdicts), cmocka_unit_test(test_power),
-        cmocka_unit_test(test_known_values),   cmocka_unit_test(test_honest_gains),
+        cmocka_unit_test(test_distribution),
+        cmocka_unit_test(test_interval),
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_exact_ratios),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(undecided_by_bounds_has_a_remedy),
+        cmocka_unit_test(undecided_at_the_margin),
+        cmocka_unit_test(test_false_verdicts),
+        cmocka_unit_test(test_power),
+        cmocka_unit_test(test_known_values),
+        cmocka_unit_test(test_honest_gains),
         cmocka_unit_test(test_held_exactly),
     };
 

@@ -474,6 +474,33 @@ static void test_no_numbers(void **state)
     }
 }
 
+/* --- the first word that is wrong ------------------------------------------------------------ */
+
+static void test_difference(void **state)
+{
+    uint8_t got[RP_PAGE_BYTES] = {0}, expected[RP_PAGE_BYTES] = {0};
+    uint64_t bad[RP_PAGE_MASKS] = {0};
+    struct rp_word_difference first = {0};
+
+    (void)state;
+    rp_word_difference_note(&first, 0x1000, bad, got, expected);
+    assert_false(first.any);
+    memcpy(got + 4 * 70, (const uint32_t[]){3, 4}, 8);
+    bad[1] = 3 << 6;
+    rp_word_difference_note(&first, 0x1000, bad, got, expected);
+    assert_true(first.any && first.wide && first.expected == 0);
+    assert_int_equal(first.address, 0x1000 + 4 * 70);
+    assert_int_equal(first.got, 3 | (uint64_t)4 << 32);
+    bad[0] = 1;
+    rp_word_difference_note(&first, 0x2000, bad, got, expected); /* a later page */
+    assert_int_equal(first.address, 0x1000 + 4 * 70);
+    memset(bad, 0, sizeof bad);
+    bad[RP_PAGE_MASKS - 1] = (uint64_t)1 << 63;
+    memset(&first, 0, sizeof first);
+    rp_word_difference_note(&first, 0x1000, bad, got, expected);
+    assert_true(first.any && !first.wide && first.address == 0x1ffc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,7 +511,8 @@ int main(void)
         cmocka_unit_test(test_tolerances), cmocka_unit_test(test_places),
         cmocka_unit_test(test_poison),     cmocka_unit_test(test_flip),
         cmocka_unit_test(test_f32),        cmocka_unit_test(test_one),
-        cmocka_unit_test(test_f64),        cmocka_unit_test(test_no_numbers)};
+        cmocka_unit_test(test_f64),        cmocka_unit_test(test_no_numbers),
+        cmocka_unit_test(test_difference)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

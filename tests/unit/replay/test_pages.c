@@ -508,6 +508,127 @@ static void test_negative_pages(void **state)
     assert_in_range(negative, PAGES / 8, PAGES / 2);
 }
 
+/* --- rare values ----------------------------------------------------------------------------- */
+
+static uint64_t rare(enum rp_variation variation, void *page)
+{
+    const struct rp_inputs_rule rule = rule_of("auto", RP_EXACT);
+
+    return rp_inputs_vary(variation, &rule, &inputs_nowhere, 7 * 4096, RP_PAGE_BYTES, page);
+}
+
+static void make_rare(float *numbers, int32_t *words)
+{
+    for (int i = 0; i < 1024; i++) {
+        numbers[i] = (float)(i % 9 - 2) * 1.5f + 0.25f;
+        words[i] = i % 9 - 2;
+    }
+}
+
+/* No page has a positive number then. */
+static void test_all_negative(void **state)
+{
+    float numbers[1024], was[1024];
+    int32_t words[1024], were[1024];
+
+    (void)state;
+    make_rare(was, were);
+    make_rare(numbers, words);
+    assert_true(rare(RP_VARY_NEGATIVE, numbers) > 600);
+    assert_true(rare(RP_VARY_NEGATIVE, words) > 600);
+    for (int i = 0; i < 1024; i++) {
+        assert_true(numbers[i] < 0 && fabsf(numbers[i]) == fabsf(was[i]));
+        assert_true(words[i] <= 0 && abs(words[i]) == abs(were[i]));
+    }
+}
+
+/* Numbers are the same three in each page, whole ones three of the page, which may be indices. */
+static void test_few_values(void **state)
+{
+    float numbers[1024];
+    int32_t words[1024], seen[3];
+    unsigned count = 0;
+
+    (void)state;
+    make_rare(numbers, words);
+    assert_true(rare(RP_VARY_FEW, numbers) > 600);
+    assert_true(rare(RP_VARY_FEW, words) > 300);
+    for (int i = 0; i < 1024; i++) {
+        unsigned at = 0;
+
+        assert_true(numbers[i] == 1 || numbers[i] == 1.25f || numbers[i] == 1.5f);
+        while (at < count && seen[at] != words[i])
+            at++;
+        assert_true(at < 3 && words[i] >= -2 && words[i] <= 6);
+        if (at == count)
+            seen[count++] = words[i];
+    }
+    assert_true(count > 1);
+}
+
+static void test_sparse(void **state)
+{
+    float numbers[1024], was[1024];
+    int32_t words[1024], were[1024];
+    unsigned others[2] = {0, 0};
+
+    (void)state;
+    make_rare(was, were);
+    make_rare(numbers, words);
+    assert_in_range(rare(RP_VARY_SPARSE, numbers), 1, 32);
+    assert_in_range(rare(RP_VARY_SPARSE, words), 1, 32);
+    for (int i = 0; i < 1024; i++) {
+        others[0] += numbers[i] != was[i];
+        others[1] += words[i] != were[i];
+    }
+    assert_in_range(others[0], 1, 32);
+    assert_in_range(others[1], 1, 32);
+}
+
+/* NaN and infinities of either sign among numbers, and nowhere if finite ones are asked for. */
+static void test_special(void **state)
+{
+    const struct rp_inputs_rule finite = rule_of("finite", RP_EXACT);
+    float numbers[1024];
+    int32_t words[1024];
+    unsigned nan = 0, above = 0, below = 0;
+
+    (void)state;
+    make_rare(numbers, words);
+    assert_int_equal(rp_inputs_vary(RP_VARY_SPECIAL, &finite, &inputs_nowhere, 7 * 4096,
+                                    sizeof numbers, (uint8_t *)numbers),
+                     0);
+    assert_in_range(rare(RP_VARY_SPECIAL, numbers), 64, 256);
+    assert_int_equal(rare(RP_VARY_SPECIAL, words), 0);
+    for (int i = 0; i < 1024; i++) {
+        nan += isnan(numbers[i]);
+        above += isinf(numbers[i]) && numbers[i] > 0;
+        below += isinf(numbers[i]) && numbers[i] < 0;
+    }
+    assert_true(nan > 16 && above > 8 && below > 8);
+}
+
+static void test_updated(void **state)
+{
+    const struct rp_inputs_rule rule = rule_of("auto", RP_EXACT);
+    const uint64_t words_of[RP_PAGE_MASKS] = {0xff};
+    uint32_t words[1024] = {0}, after[1024] = {0};
+    float numbers[1024];
+    int32_t unused[1024];
+
+    (void)state;
+    words[9] = 5;
+    assert_int_equal(rp_inputs_update(&rule, &inputs_nowhere, 3, words_of, (uint8_t *)after,
+                                      sizeof words, (uint8_t *)words),
+                     8);
+    for (int i = 0; i < 1024; i++)
+        assert_true(i < 8 ? words[i] >= 1 && words[i] <= 3 : words[i] == (i == 9 ? 5 : 0));
+    make_rare(numbers, unused);
+    assert_int_equal(rp_inputs_update(&rule, &inputs_nowhere, 3, words_of, (uint8_t *)numbers,
+                                      sizeof words, (uint8_t *)words),
+                     0);
+}
+
 static void test_parse(void **state)
 {
     static const char *const bad[] = {"", "exact", "f32,abs=1", "i64", "f8", "AUTO"};
@@ -538,6 +659,11 @@ int main(void)
                                        cmocka_unit_test(test_mixed),
                                        cmocka_unit_test(test_words),
                                        cmocka_unit_test(test_negative_pages),
+                                       cmocka_unit_test(test_all_negative),
+                                       cmocka_unit_test(test_few_values),
+                                       cmocka_unit_test(test_sparse),
+                                       cmocka_unit_test(test_special),
+                                       cmocka_unit_test(test_updated),
                                        cmocka_unit_test(test_parse),
                                        cmocka_unit_test(test_numbers_for_zeros),
                                        cmocka_unit_test(test_integers_for_zeros),

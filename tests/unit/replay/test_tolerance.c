@@ -124,6 +124,38 @@ static void test_sums(void **state)
     }
 }
 
+/* With inputs for which the tolerance does not hold, what it does not apply to is compared all the
+ * same, in a region with sums as in others. */
+static void test_exact_words(void **state)
+{
+    struct scene *s = calloc(1, sizeof *s);
+    struct rp_derived_region regions[2] = {{.rule.type = RP_EXACT}};
+    struct rp_differing_page near = {.key = {.region = 0}};
+    struct rp_derived_tolerance own = {.regions = regions};
+    uint64_t bad[RP_PAGE_MASKS];
+    uint32_t got[WORDS];
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        set_sum(s, i, some_sum(), 4);
+    for (size_t i = 100; i < 200; i++)
+        set_word(s, i, (uint32_t)i);
+    find(s);
+    regions[0].rule = s->rule;
+    memcpy(near.words, s->near, sizeof near.words);
+    rp_vec_push(&own.near, near);
+    for (size_t i = 0; i < WORDS; i++)
+        got[i] = s->after.words[i] + 1000000;
+    rp_derived_tolerance_compare_exact(&own, 0, 0, (uint8_t *)got, s->after.bytes, bad);
+    for (size_t i = 0; i < 200; i++)
+        assert_int_equal(rp_word_in(bad, i), i >= 100);
+    rp_derived_tolerance_compare_exact(&own, 1, 0, (uint8_t *)got, s->after.bytes, bad);
+    for (size_t i = 0; i < 200; i++)
+        assert_true(rp_word_in(bad, i));
+    rp_vec_free(&own.near);
+    free(s);
+}
+
 /* What is no sum by its size: counters, from those that are denormal numbers to those that are
  * numbers far smaller or larger than the sums, and empty sums. */
 static void test_counters(void **state)
@@ -451,13 +483,18 @@ static void test_no_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),         cmocka_unit_test(test_counters),
-        cmocka_unit_test(test_keys),         cmocka_unit_test(test_small_beside_absolute),
-        cmocka_unit_test(test_other_widths), cmocka_unit_test(test_unchanged),
-        cmocka_unit_test(test_types),        cmocka_unit_test(test_cancellation),
-        cmocka_unit_test(test_less_precise), cmocka_unit_test(test_integers_beside),
-        cmocka_unit_test(test_no_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_exact_words),
+                                       cmocka_unit_test(test_counters),
+                                       cmocka_unit_test(test_keys),
+                                       cmocka_unit_test(test_small_beside_absolute),
+                                       cmocka_unit_test(test_other_widths),
+                                       cmocka_unit_test(test_unchanged),
+                                       cmocka_unit_test(test_types),
+                                       cmocka_unit_test(test_cancellation),
+                                       cmocka_unit_test(test_less_precise),
+                                       cmocka_unit_test(test_integers_beside),
+                                       cmocka_unit_test(test_no_numbers)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "trace/code_object.h"
 #include "unit/cmocka_all.h"
 
-#include "replay/input_variation.c"
+#include "replay/launch_changes.c"
 
 /* --- grid ------------------------------------------------------------------------------------ */
 
@@ -34,14 +34,15 @@ static void each_way_has_fewer(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (unsigned way = 0; way < RP_GRID_WAYS; way++) {
             uint32_t other[3] = {0};
-            const char *why = grid_fewer(rows[i].grid, workgroup, (enum rp_grid_way)way, other);
+            const char *why =
+                rp_launch_fewer(rows[i].grid, workgroup, (enum rp_grid_way)way, other);
 
             assert_int_equal(!why, rows[i].expected[way][0] != 0);
             if (!why)
                 assert_memory_equal(other, rows[i].expected[way], sizeof other);
         }
-    assert_int_equal(grid_groups(rows[1].grid, workgroup), 11);
-    assert_int_equal(grid_groups(rows[5].grid, workgroup), 10 * 8 * 3);
+    assert_int_equal(rp_launch_groups(rows[1].grid, workgroup), 11);
+    assert_int_equal(rp_launch_groups(rows[5].grid, workgroup), 10 * 8 * 3);
 }
 
 #define KIND(t)                                                                                    \
@@ -67,12 +68,13 @@ static void the_kernel_is_told(void **state)
     struct rp_grid_args found = {0};
 
     (void)state;
-    rp_variation_find_grid_args(&kernel, sizeof kernarg, &found);
+    rp_launch_find_grid_args(&kernel, sizeof kernarg, &found);
     memset(kernarg, 0x55, sizeof kernarg);
     memcpy(expected, kernarg, sizeof kernarg);
     memcpy(expected + 8, (const uint32_t[]){5, 3}, 8);
+    memcpy(expected + 16, (const uint16_t[]){64}, 2);
     memset(expected + 18, 0, 2);
-    grid_put_args(&found, grid, workgroup, kernarg);
+    rp_launch_put_grid(&found, grid, workgroup, kernarg);
     assert_memory_equal(kernarg, expected, sizeof kernarg);
 }
 
@@ -92,7 +94,7 @@ static uint64_t changed(const void *value, unsigned bytes, void *ret)
     static const struct rp_addresses addresses = {.ranges = &range, .count = 1};
 
     memcpy(ret, value, bytes);
-    return scalars_change(&scalars, &addresses, RP_SCALARS_OTHER, ret);
+    return rp_launch_change_scalars(&scalars, &addresses, RP_SCALARS_OTHER, ret);
 }
 
 static void only_scalars_are_found(void **state)
@@ -188,7 +190,8 @@ static void equal_ones_become_unequal(void **state)
 
         memcpy(is, was, sizeof is);
         assert_int_equal(
-            scalars_change(&scalars, &captured_memory, RP_SCALARS_UNEQUAL, (uint8_t *)is), 3);
+            rp_launch_change_scalars(&scalars, &captured_memory, RP_SCALARS_UNEQUAL, (uint8_t *)is),
+            3);
         assert_true(is[0] >= 1 && is[0] < is[1] && is[1] < is[2] && is[2] == n);
         assert_int_equal(is[3], n + 1); /* equal to none */
         assert_int_equal(is[4], 0x3f900000);
@@ -215,29 +218,104 @@ static void fields_and_signs(void **state)
     } was = {{-5}, 0x7f0000000010, 128, -0.5f, 1}, is = was;
 
     (void)state;
-    assert_int_equal(scalars_change(&scalars, &captured_memory, RP_SCALARS_OTHER, (uint8_t *)&is),
-                     0);
-    assert_int_equal(scalars_change(&scalars, &captured_memory, RP_SCALARS_FIELDS, (uint8_t *)&is),
-                     3);
+    assert_int_equal(
+        rp_launch_change_scalars(&scalars, &captured_memory, RP_SCALARS_OTHER, (uint8_t *)&is), 0);
+    assert_int_equal(
+        rp_launch_change_scalars(&scalars, &captured_memory, RP_SCALARS_FIELDS, (uint8_t *)&is), 3);
     assert_int_equal(is.plain[0], -5);
     assert_true(is.address == was.address);
     assert_int_equal(is.size, 111);
     assert_true(is.scale < -0.5f && is.scale > -0.8f);
     assert_int_equal(is.flag, 0);
     is = was;
-    assert_int_equal(scalars_change(&scalars, &captured_memory, RP_SCALARS_SIGNS, (uint8_t *)&is),
-                     2);
+    assert_int_equal(
+        rp_launch_change_scalars(&scalars, &captured_memory, RP_SCALARS_SIGNS, (uint8_t *)&is), 2);
     assert_int_equal(is.plain[0], 5);
     assert_true(is.address == was.address && is.size == 128 && is.scale > 0.49f && is.flag == 1);
 }
 
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+/* One size after the other: half, few, one, none, and larger ones, for which others may yield. */
+static void sizes_are_tried_one_at_a_time(void **state)
+{
+    static const struct rp_scalars scalars = {
+        .count = 3,
+        .at = {{.offset = 0, .bytes = 4}, {.offset = 4, .bytes = 4}, {.offset = 8, .bytes = 4}}};
+    static const struct {
+        uint32_t rows, n;
+    } expected[2 * RP_SIZE_WAYS] = {{500, 32},  {3, 32},     {1, 32},     {0, 32},   {4003, 32},
+                                    {4003, 32}, {4003, 5},   {1000, 16},  {1000, 3}, {1000, 1},
+                                    {1000, 0},  {1000, 131}, {1000, 131}, {125, 131}};
+    struct rp_size_change change;
+
+    (void)state;
+    for (unsigned part = 0; part < 2 * RP_SIZE_WAYS; part++) {
+        uint32_t values[3] = {1000, 0x3f800000, 32};
+
+        assert_true(rp_launch_size(&scalars, &captured_memory, (uint8_t *)values, part, &change));
+        assert_int_equal(change.way, part % RP_SIZE_WAYS);
+        assert_int_equal(
+            rp_launch_change_size(&scalars, &captured_memory, &change, (uint8_t *)values), 1);
+        assert_int_equal(values[0], expected[part].rows);
+        assert_int_equal(values[1], 0x3f800000);
+        assert_int_equal(values[2], expected[part].n);
+    }
+    assert_false(rp_launch_size(&scalars, &captured_memory,
+                                (const uint8_t *)(const uint32_t[]){1000, 0x3f800000, 32},
+                                2 * RP_SIZE_WAYS, &change));
+}
+
+static void workgroups_of_half_the_size(void **state)
+{
+    static const uint32_t grid[3] = {1000, 40, 1};
+    static const uint16_t workgroup[3] = {32, 8, 1}, small[3] = {64, 1, 1}, odd[3] = {129, 1, 1};
+    uint16_t of[3];
+    uint32_t items[3];
+
+    (void)state;
+    assert_true(rp_launch_smaller_workgroup(grid, workgroup, 0, of, items));
+    assert_true(of[0] == 16 && of[1] == 8 && items[0] == 32 * 16 && items[1] == 40);
+    assert_true(rp_launch_smaller_workgroup(grid, workgroup, 1, of, items));
+    assert_true(of[0] == 32 && of[1] == 4 && items[0] == 1024 && items[1] == 20);
+    assert_false(rp_launch_smaller_workgroup(grid, workgroup, 2, of, items));
+    assert_false(rp_launch_smaller_workgroup(grid, small, 0, of, items));
+    assert_false(rp_launch_smaller_workgroup(grid, odd, 0, of, items));
+}
+
+/* By what a message names it. */
+static void arguments_are_numbered(void **state)
+{
+    struct rp_code_arg args[] = {
+        {.offset = 0, .bytes = 8, .kind = SCALARS_KIND("global_buffer")},
+        {.offset = 8, .bytes = 16, .kind = SCALARS_KIND("by_value")},
+        {.offset = 24, .bytes = 4, .kind = SCALARS_KIND("by_value")},
+        {.offset = 32, .bytes = 4, .kind = SCALARS_KIND("hidden_block_count_x")},
+    };
+    const struct rp_code_kernel kernel = {.args = args, .arg_count = 4};
+    struct rp_visible_args visible;
+
+    (void)state;
+    visible_find(&kernel, 64, &visible);
+    assert_int_equal(visible.count, 3);
+    assert_true(visible.at[0].pointer && !visible.at[1].pointer);
+    assert_int_equal(rp_launch_argument_at(&visible, 0), 1);
+    assert_int_equal(rp_launch_argument_at(&visible, 12), 2);
+    assert_int_equal(rp_launch_argument_at(&visible, 24), 3);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_way_has_fewer),     cmocka_unit_test(the_kernel_is_told),
-        cmocka_unit_test(only_scalars_are_found), cmocka_unit_test(sizes_become_smaller_and_odd),
-        cmocka_unit_test(what_else_there_is),     cmocka_unit_test(equal_ones_become_unequal),
-        cmocka_unit_test(fields_and_signs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_way_has_fewer),
+                                       cmocka_unit_test(the_kernel_is_told),
+                                       cmocka_unit_test(only_scalars_are_found),
+                                       cmocka_unit_test(sizes_become_smaller_and_odd),
+                                       cmocka_unit_test(what_else_there_is),
+                                       cmocka_unit_test(equal_ones_become_unequal),
+                                       cmocka_unit_test(fields_and_signs),
+                                       cmocka_unit_test(sizes_are_tried_one_at_a_time),
+                                       cmocka_unit_test(workgroups_of_half_the_size),
+                                       cmocka_unit_test(arguments_are_numbered)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
