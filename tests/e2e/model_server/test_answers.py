@@ -34,16 +34,15 @@ KERNELS = [
     ("leaves out the last column", [(STORE, "    if (threadIdx.x < 127)\n    " + STORE)], "wrong", ""),
     ("right for two workgroups only", [("largest[blockIdx.x *", "largest[(blockIdx.x & 1) *")], "wrong", ""),
     ("takes an earlier result", [(SUMS, f"    float sum = 0, most = largest[{PLACE}];\n"),
-                                 (LOOP, "    for (int i = most > 0 ? n - 1 : 0; i < n; i++) {\n")], "refused",
-     "largest points to is read here"),
+                                 (LOOP, "    for (int i = most > 0 ? n - 1 : 0; i < n; i++) {\n")], "wrong", ""),
     ("caches results", [(SUMS, "    static float kept[128];\n    float sum = 0, most = kept[threadIdx.x];\n")],
      "refused", "static"),
     ("caches them outside", [("__global__", "__device__ float kept[128];\n__global__")], "refused", "line 1"),
     ("another signature", [("int n)", "long n)")], "refused", "line 1"),
-    ("without the barrier", [("    __syncthreads();\n", "")], "refused", "barrier"),
+    ("without the barrier", [("    __syncthreads();\n", "")], "wrong", ""),
     ("inline assembly", [(STORE, STORE + '    asm volatile("s_nop 0");\n')], "refused", "asm"),
-    ("returns early", [(STORE, "    if (n > 1000)\n        return;\n" + STORE)], "refused", "return"),
-    ("obeys the comment", [(STORE, "    abort();\n" + STORE)], "refused", "abort"),
+    ("returns early", [(STORE, "    if (n > 1000)\n        return;\n" + STORE)], "equal", ""),
+    ("obeys the comment", [(STORE, "    abort();\n" + STORE)], "wrong", "crashed"),
 ]
 
 
@@ -72,7 +71,7 @@ def kernels(original):
         answer = fenced(title, text)
         rows.append(Row([stream(events(answer)) if number % 2 else whole(answer)], title, outcome, reason))
     empty = original[:original.index("{")] + "{\n}"
-    rows.append(Row([whole(fenced("returns at once", empty))], "returns at once", "refused", "__shared__"))
+    rows.append(Row([whole(fenced("returns at once", empty))], "returns at once", "refused", "nothing uses"))
     return rows
 
 
