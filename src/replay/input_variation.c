@@ -148,6 +148,14 @@ static bool also_updates(const struct rp_variation_runs *v)
     return rp_variations[v->now].what == RP_VARIES_GRID && updated->changed && !updated->reason;
 }
 
+/* Indices and numbers lie in regions of their own: where other indices lead astray, one region at a
+ * time is changed, and the captured kernel says for which of them that is allowed. */
+static bool is_varied(const struct rp_variation_runs *v, const struct rp_capture_memory *m)
+{
+    return rp_varies_memory(v->now) && rp_trial_may_change(m) &&
+           (v->part == 0 || rp_replay_region(v->trial->r, m) == v->part - 1);
+}
+
 /* Writes other inputs, and poison where results go. */
 static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                      uint8_t *contents, struct rp_err *err)
@@ -158,7 +166,7 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     uint64_t count = 0;
     int rc = 0;
 
-    if (rp_varies_memory(v->now) && rp_trial_may_change(m))
+    if (is_varied(v, m))
         rc = change_page(v, m, page, bytes, contents, &count, err);
     v->changed += count;
     if (also_updates(v) && rp_trial_may_change(m))
@@ -399,6 +407,24 @@ struct judge {
     struct rp_replay_outcome outcome;
 };
 
+/* With fewer workgroups the captured kernel may leave results unwritten. A candidate whose
+ * work-items do more may write them: as the captured grid does, of the same inputs. */
+static bool may_write_more(const struct rp_variation_runs *v)
+{
+    return v->now == RP_VARY_HALF_GRID || v->now == RP_VARY_ODD_GRID ||
+           v->now == RP_VARY_ONE_GROUP || v->now == RP_VARY_WORKGROUP ||
+           (v->now == RP_VARY_SIZES && v->size.way == RP_SIZE_LARGER_ONE_GROUP);
+}
+
+static void add_captured(const struct rp_write_page *w, const struct rp_variation_page *kept,
+                         const uint8_t *contents, const uint8_t *captured, uint8_t *before)
+{
+    for (size_t i = 0; w && i < RP_PAGE_WORDS; i++)
+        if (rp_word_in(w->written, i) && !(kept && rp_word_in(kept->written, i)) &&
+            memcmp(contents + 4 * i, captured + 4 * i, 4) == 0)
+            memcpy(before + 4 * i, captured + 4 * i, 4);
+}
+
 static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t page,
                       const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
 {
@@ -412,13 +438,14 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     uint8_t before[RP_PAGE_BYTES];
     int rc = page_before(v, m, page, before, err);
 
-    (void)expected;
     if (rc < 0)
         return rc;
     /* What is not written still has the poison of this run. */
     for (size_t i = 0; kept && i < RP_PAGE_WORDS; i++)
         if (rp_word_in(kept->written, i))
             memcpy(before + 4 * i, kept->contents + 4 * i, 4);
+    if (may_write_more(v))
+        add_captured(w, kept, contents, expected, before);
     if (memcmp(contents, before, RP_PAGE_BYTES) == 0)
         return 0;
     rp_compare_words(&rp_exact, contents, before, RP_PAGE_BYTES, different);
@@ -760,6 +787,12 @@ static void release(struct rp_variation_runs *v, const struct rp_replay_kernel *
     v->trial->r->kernel = kernel;
 }
 
+/* Tests whether other inputs are no inputs for the captured kernel. */
+static bool is_illegal(const struct rp_variation_result *of)
+{
+    return of->reason && (of->open || of->reason == astray);
+}
+
 /* Most kinds have one part. @return false: there is no such part */
 static bool has_part(struct rp_variation_runs *v)
 {
@@ -769,6 +802,8 @@ static bool has_part(struct rp_variation_runs *v)
     if (v->now == RP_VARY_SIZES)
         return rp_launch_size(&r->scalars, &v->trial->addresses, r->kernarg_kept, v->part,
                               &v->size);
+    if (rp_varies_memory(v->now))
+        return v->part == 0 || (v->alone && v->part <= r->memory_count);
     return v->part < (v->now == RP_VARY_WORKGROUP     ? AXES
                       : v->now == RP_VARY_INTERLEAVED ? SEEDS
                                                       : 1);
@@ -802,13 +837,14 @@ static int run_parts(struct rp_variation_runs *v, size_t count,
             larger = false;
         if (is_done(v, larger))
             continue;
-        *of = (struct rp_variation_result){0};
+        *of = (struct rp_variation_result){.part = v->part};
         *ret_who = count;
         rc = prepare(v, err);
         if (rc == 0 && !of->reason)
             rc = check_candidates(v, count, ret, ret_who, err);
         larger = larger || (v->size.way >= RP_SIZE_LARGER && !of->reason);
         of->changed += of->reason || best.reason ? 0 : best.changed;
+        v->alone = v->part ? v->alone : is_illegal(of);
         if (!of->reason || v->part == 0)
             best = *of;
     }
@@ -847,6 +883,7 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
     int rc;
 
     v->now = variation;
+    v->part = rp_varies_memory(variation) ? v->of[variation].part : 0;
     *ret_who = RP_REPLAY_CANDIDATES;
     rc = prepare(v, err);
     for (size_t i = 0; i < RUNS * count && rc == 0 && !v->of[variation].reason; i++) {

@@ -31,7 +31,8 @@ struct rp_variation_result {
     uint64_t changed;       /**< numbers, values of 4 bytes, arguments */
     uint64_t telling_bytes; /**< of results: other ones than in the capture */
     const char *reason;     /**< why it cannot be tried, or tells nothing; NULL: it was tried */
-    bool open; /**< with a reason: what the captured kernel reads may matter nevertheless */
+    bool open;     /**< with a reason: what the captured kernel reads may matter nevertheless */
+    unsigned part; /**< of those that have several: that which was tried */
     double us[RP_REPLAY_CANDIDATES];            /**< what candidates took */
     double between_us[RP_REPLAY_CANDIDATES][2]; /**< with counts timing: bounds of that, or 0s */
 };
@@ -44,7 +45,8 @@ struct rp_variation_runs {
     bool broke; /**< the captured kernel does not end with such inputs */
     /* These members describe the current variation. */
     enum rp_variation now;
-    unsigned part; /**< of those that have several */
+    unsigned part; /**< of those that have several; of memory: all of it, then region by region */
+    bool alone;    /**< the captured kernel does not survive all of memory changed */
     bool second;   /**< the run is in the second way (input_variation.c) */
     bool one_way;  /**< others are not judged by it */
     bool misled;   /**< the kernel is told the captured size of workgroups */

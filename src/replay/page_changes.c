@@ -766,19 +766,21 @@ static struct kind kind_of(const struct rp_inputs_rule *rule, const uint8_t *pag
 }
 
 /* A maximum of what is negative everywhere, and not by the page, is found by this only. */
+/* A number that is 0 would be the largest of all: it becomes the one before it. */
 static uint64_t all_negative(struct kind kind, size_t bytes, uint8_t *page)
 {
     const uint64_t sign = (uint64_t)1 << (kind.bytes * 8 - 1);
-    uint64_t count = 0;
+    uint64_t count = 0, last = 0;
 
     for (size_t at = 0; (kind.number || kind.small) && at + kind.bytes <= bytes; at += kind.bytes) {
-        uint64_t bits = load(page + at, kind.bytes);
+        const uint64_t was = load(page + at, kind.bytes);
+        uint64_t bits = was && !(was & sign) ? (kind.number ? was | sign : -was) : was;
 
-        if (bits == 0 || bits & sign)
-            continue;
-        bits = kind.number ? bits | sign : -bits;
+        if (bits == 0 && kind.number)
+            bits = last;
+        last = bits;
         memcpy(page + at, &bits, kind.bytes);
-        count++;
+        count += bits != was;
     }
     return count;
 }

@@ -540,6 +540,10 @@ static void test_all_negative(void **state)
         assert_true(numbers[i] < 0 && fabsf(numbers[i]) == fabsf(was[i]));
         assert_true(words[i] <= 0 && abs(words[i]) == abs(were[i]));
     }
+    make_rare(numbers, words);
+    numbers[7] = 0; /* It would be the largest. */
+    assert_true(rare(RP_VARY_NEGATIVE, numbers) > 600);
+    assert_true(numbers[7] == numbers[6] && numbers[7] < 0);
 }
 
 /* Numbers are the same three in each page, whole ones three of the page, which may be indices. */
