@@ -291,13 +291,19 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     return 0;
 }
 
+/* Of a size that is larger than the captured one, memory has less than it promises. */
+static bool promises_more(const struct rp_variation_runs *v)
+{
+    return v->now == RP_VARY_SIZES && v->size.way >= RP_SIZE_LARGER;
+}
+
 static int run_kernel(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
 {
     struct rp_replay *r = v->trial->r;
     int rc;
 
     rp_replay_step(r, r->kernel == &r->original ? (char)(RP_STEP_VARY + v->now) : RP_STEP_OTHER);
-    r->trying = r->kernel == &r->original;
+    r->trying = r->kernel == &r->original || promises_more(v);
     rc = rp_replay_run(r, ret_us, err);
     r->trying = false;
     if (rc == 0)
@@ -761,6 +767,17 @@ static int check_candidate(struct rp_variation_runs *v, size_t which, double *re
     return rc;
 }
 
+/* A candidate may read all that a size promises, where the captured kernel reads less of it. */
+static int leave_out(struct rp_variation_runs *v, int rc, struct rp_err *err)
+{
+    if (rc >= 0 || err->code != RP_VERDICT || !v->trial->r->ended_early || !promises_more(v))
+        return rc;
+    *err = (struct rp_err)RP_ERR_INIT;
+    v->of[v->now].reason = "another kernel reads more of so large a size than was captured";
+    v->of[v->now].open = true;
+    return 0;
+}
+
 static int check_candidates(struct rp_variation_runs *v, size_t count,
                             struct rp_replay_outcome *const *ret, size_t *ret_who,
                             struct rp_err *err)
@@ -768,14 +785,14 @@ static int check_candidates(struct rp_variation_runs *v, size_t count,
     double us;
     int rc = 0;
 
-    for (size_t i = 0; i < count && rc == 0; i++) {
+    for (size_t i = 0; i < count && rc == 0 && !v->of[v->now].reason; i++) {
         *ret_who = i;
-        rc = check_candidate(v, i, &v->of[v->now].us[i], ret[i], err);
+        rc = leave_out(v, check_candidate(v, i, &v->of[v->now].us[i], ret[i], err), err);
         memcpy(v->of[v->now].between_us[i], v->trial->r->between_us,
                sizeof v->trial->r->between_us);
-        v->second = !v->one_way;
+        v->second = !v->one_way && !v->of[v->now].reason;
         if (rc == 0 && v->second)
-            rc = check_candidate(v, i, &us, ret[i], err);
+            rc = leave_out(v, check_candidate(v, i, &us, ret[i], err), err);
         v->second = false;
     }
     return rc;
