@@ -7,11 +7,11 @@
 #   full    everything else: ./check. Of what it runs in the sanitizers' build, a tenth runs in build/, too
 # What is no test of ctest is in the tier of its own: tests/night/NAME is a part of ./check --night.
 
-# Programs compiled anew and in many variants, sessions of optimize in every form, the suite built once more.
-NIGHT='^(kernels_(.*_O1(_compile)?|all_counted)|cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
+# What compiles for a test that needs it (ctest adds it there), programs compiled anew and in many variants, sessions of optimize in every form, the suite built once more.
+NIGHT='^((kernels|lang)_.*_compile|kernels_all_counted|cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
 
 # One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
-DRAWN='^(aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|code-objects|founding|isolate-memories|judge|library-targets|modes|optimize-killed|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|rocprofv3-ends|running-process|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
+DRAWN='^((kernels|lang)_.*_O[013]|aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|check-replay|code-objects|examples|founding|isolate-memories|isolate-select|judge|library-targets|modes|optimize|optimize-killed|optimize-textbook|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|rocprofv3-ends|running-process|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
 SLOW='^(planted_tenth|aqlprofile-|frameworks_tinygrad|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
@@ -49,7 +49,7 @@ undrawn() {
 quick_names() {
     names |
         while read -r name; do
-            if [[ $name =~ $NIGHT || $name =~ $DRAWN ]]; then continue; fi
+            if [[ ! $name =~ $ALSO_QUICK && ($name =~ $NIGHT || $name =~ $DRAWN) ]]; then continue; fi
             if [[ ! $name =~ $SLOW || $name =~ $ALSO_QUICK ]]; then printf '%s|' "$name"; fi
         done | sed -E 's/^(.*)\|$/^(\1)$/'
 }

@@ -312,6 +312,7 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
 {
     const struct rp_page page = rp_page_of_words(ret, style);
     const char *judged = text_of(result->json, "output_judged_by");
+    const char *timing = text_of(result->json, "timing"); /* Sessions of before do not say it. */
     struct session_names names = {0};
     const json_t *round;
     size_t i;
@@ -325,8 +326,8 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
         add_nothing(&page, result->json);
     if (json_is_true(json_object_get(result->json, "times_modelled")))
         rp_page_words(&page, RP_INK_YELLOW, 0, HANG,
-                      "SOFTWARE DEVICE: modelled time (%s), not hardware time",
-                      json_string_value(json_object_get(result->json, "timing")));
+                      "SOFTWARE DEVICE: modelled time%s%s%s, not hardware time", timing ? " (" : "",
+                      timing ? timing : "", timing ? ")" : "");
     if (judged && strcmp(judged, "none") == 0)
         rp_page_words(&page, RP_INK_YELLOW, 0, HANG,
                       "WARNING: the program prints nothing, and there is no --check: its own "

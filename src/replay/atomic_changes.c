@@ -119,7 +119,7 @@ void rp_updates_compare(const struct rp_updates *base, const struct rp_updates *
 
         while (at < other->count && other->at[at].address < a->address)
             at++;
-        b.at = other->at + at;
+        b.at = other->at ? other->at + at : NULL; /* Without updates there is no array of them. */
         while (at + b.count < other->count && b.at[b.count].address == a->address)
             b.count++;
         const char *why = lacks(a, &b);

@@ -195,7 +195,7 @@ static void schemas_are_closed(void **state)
     size_t i;
 
     (void)state;
-    assert_int_equal(json_array_size(tools_), 8);
+    assert_int_equal(json_array_size(tools_), 9);
     json_array_foreach(tools_, i, tool)
     {
         const json_t *schema = json_object_get(tool, "inputSchema");
