@@ -8,10 +8,10 @@
 # What is no test of ctest is in the tier of its own: tests/night/NAME is a part of ./check --night.
 
 # What compiles for a test that needs it (ctest adds it there), programs compiled anew and in many variants, sessions of optimize in every form, the suite built once more.
-NIGHT='^((kernels|lang)_.*_compile|kernels_all_counted|cli-(optimize-(ends|rounds|files|build|programs|quiet|header)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
+NIGHT='^((kernels|lang)_.*_compile|kernels_all_counted|cli-(optimize-(ends|rounds|files|build|programs|quiet|header|textbook)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
 
 # One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
-DRAWN='^((kernels|lang)_.*_O[013]|aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|check-replay|code-objects|examples|founding|isolate-memories|isolate-select|judge|library-targets|modes|optimize|optimize-killed|optimize-textbook|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|rocprofv3-ends|running-process|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
+DRAWN='^((kernels|lang)_.*_O[013]|aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|check-replay|code-objects|examples|founding|isolate-memories|isolate-select|judge|library-targets|modes|optimize|optimize-killed|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|rocprofv3-ends|running-process|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[0123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
 SLOW='^(planted_tenth|aqlprofile-|frameworks_tinygrad|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
@@ -22,7 +22,8 @@ ALSO_QUICK='^(cli-(profile-result|no-graph|doctor)|device_(compile_)?vadd|kernel
 ctest_of() {
     case $1 in
         sanitized) printf '%s\n' -LE fuzz -E "$NOT_SANITIZED|$(undrawn "$DRAWN|$DRAWN_SANITIZED")" ;;
-        full) printf '%s\n' -E "$NIGHT|$(undrawn "$DRAWN")|$(undrawn "$(sanitized_names | pattern)")" ;;
+        # With -R in front, what a test needs to be compiled first is added though -E has its name.
+        full) printf '%s\n' -R . -E "$NIGHT|$(undrawn "$DRAWN")|$(undrawn "$(sanitized_names | pattern)")" ;;
         quick) printf '%s\n' -R "$(quick_names)" ;;
     esac
 }
@@ -41,7 +42,7 @@ sanitized_names() {
 undrawn() {
     local drawn
     mapfile -t drawn < <(names | grep -E "$1" |
-        while read -r name; do printf '%s %s\n' "$(cksum <<<"$RP_SEED $name")" "$name"; done | sort -n | sed 's/.* //')
+        while read -r name; do printf '%s %s\n' "$(md5sum <<<"$RP_SEED $name")" "$name"; done | sort | sed 's/.* //')
     printf '%s\n' "${drawn[@]:0:${#drawn[@]} * 9 / 10}" | pattern
 }
 
