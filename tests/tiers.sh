@@ -11,7 +11,7 @@
 NIGHT='^((kernels|lang)_.*_compile|kernels_all_counted|cli-(optimize-(ends|rounds|files|build|programs|quiet|header|textbook)|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
 
 # One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
-DRAWN='^((kernels|lang)_.*_O[013]|aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|check-replay|code-objects|examples|founding|isolate-memories|isolate-select|judge|library-targets|modes|optimize|optimize-killed|orders|other-gpu|progress|python|ranks|recorded-part|replay-memories|rocm-releases|rocprofv3|rocprofv3-ends|running-process|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz)|device_fault_waits|diff_O[0123]|diff_known_.*|mcp-raw|tune-(slurm|worker))$'
+DRAWN='^((kernels|lang)_.*_O[013]|aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|check-replay|code-objects|counters|examples|failed-launches|founding|isolate-memories|isolate-select|judge|library-targets|modes|optimize|optimize-killed|orders|other-gpu|pc-sampling|progress|python|ranks|recorded-part|replay-counters|replay-memories|rocm-releases|rocprofv3|rocprofv3-ends|running-process|selftest|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz|traps)|device_(dma_huge|fault_waits)|diff_O[0123]|diff_known_.*|frameworks_tinygrad|isa_threads(_gfx90a)?|mcp-raw|model-proposer-guarded|timing_engine|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
 SLOW='^(planted_tenth|aqlprofile-|frameworks_tinygrad|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
@@ -58,11 +58,11 @@ quick_names() {
 # Left out of the sanitizers' build in the full tier: what runs mostly programs that are not instrumented, and what is a
 # generator's work. --night=sanitizers runs all but cli-compiler-cache. (Of the scripts of the command line, either has
 # what tests/e2e/cli/CMakeLists.txt says of sanitizers.)
-NOT_SANITIZED='^(cli-(autotune|call-lines|check|code-objects|counters|debug-log|dependencies|doctor|examples|full-disk|isolate|never-flatters|optimize.*|orders|pc-sampling|profile-.*|progress|replay|rocprofv3|scripts-and-children|selftest.*|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
+NOT_SANITIZED='^(cli-(autotune|call-lines|check|code-objects|counters|debug-log|dependencies|doctor|edition1|examples|full-disk|isolate|never-flatters|optimize.*|orders|pc-sampling|profile-.*|progress|replay|rocprofv3|scripts-and-children|selftest.*|thread-trace|wallclock|compiler-cache|session)|tune-|dag_oracle_|dag_traps|dag_clocks|analysis_times|dag_json_trace|analysis_again|model-proposer|man_help|isa_(threads|directions|clocks|timing|counters).*|timing_engine|dag_fuzz|mcp-raw)'
 
 # Of the rest, and of DRAWN, a tenth in the full tier, which one the seed says: what takes long with sanitizers and
 # checks numbers rather than memory. --night=sanitizers runs all of it.
-DRAWN_SANITIZED='^(cli-failed-launches|isa_(gemm|lane_kernels|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|propose)|tune_(search|strategies))$'
+DRAWN_SANITIZED='^(isa_(gemm|lane_kernels|mfma|scaled|translated)|jit_translate|optimize_(candidate_check|kernel_code|propose)|rocpd_(faults|read)|setup_openpgp|tune_(search|strategies))$'
 
 # How long on two idle processors of the kind that docs/contributing.md names, with what was compiled before in the
 # caches, and with empty ones: shown at the start until a tier has run here.
