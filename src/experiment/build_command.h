@@ -112,6 +112,7 @@ enum rp_compile_what {
     RP_COMPILE_PROGRAM, /**< the program, as the user makes it */
     RP_COMPILE_DEVICE,  /**< a code object of one GPU */
     RP_COMPILE_AST,     /**< nothing; the declarations named `output` go to stdout as JSON */
+    RP_COMPILE_TEXT,    /**< nothing; the text behind the preprocessor goes to stdout */
 };
 
 /**
@@ -166,7 +167,8 @@ int rp_compile_command_check_program(const struct rp_compile_command *command, s
  * -working-directory says otherwise.
  * @param source instead of the user's file; what that includes with "..." is still found. Instead
  * of a header, by a further file beside it
- * @param output file to write; for RP_COMPILE_AST the filter: what the names shall contain
+ * @param output file to write; for RP_COMPILE_AST the filter: what the names shall contain; NULL
+ * for RP_COMPILE_TEXT
  * @param arch "gfx942"; NULL for RP_COMPILE_PROGRAM: as the user says
  * @return 0; RP_USAGE when this command cannot make it
  */

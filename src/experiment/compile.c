@@ -137,6 +137,10 @@ static void add_device(enum rp_compile_what what, const char *source, const char
         rp_words_add(words, "--no-gpu-bundle-output");
         rp_words_add(words, "-o");
         rp_words_add(words, output);
+    } else if (what == RP_COMPILE_TEXT) {
+        rp_words_add(words, "-E");
+        rp_words_add(words, "-P");
+        rp_words_add(words, "-w");
     } else {
         rp_words_add(words, "-fsyntax-only");
         rp_words_add(words, "-w"); /* The build judges what is only a warning. */
@@ -212,7 +216,9 @@ int rp_compile_argv(const struct rp_compile_command *command, enum rp_compile_wh
         return 0;
     }
     input = rp_path_absolute(command->unit ? command->unit : source);
-    file = what == RP_COMPILE_AST ? rp_strdup(output) : rp_path_absolute(output);
+    file = what == RP_COMPILE_AST    ? rp_strdup(output)
+           : what == RP_COMPILE_TEXT ? rp_strdup("")
+                                     : rp_path_absolute(output);
     if (!input || !file)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot find the current folder");
     rc = add_overlay(command, source, &words, err);

@@ -184,6 +184,19 @@ static int read_all(const char *output, const char *symbol, struct rp_captures *
     return rc;
 }
 
+uint64_t rp_captures_largest(const struct rp_captures *captures)
+{
+    uint64_t largest = captures->largest_items;
+
+    for (size_t i = 0; i < captures->count; i++) {
+        const uint32_t *size = captures->list[i].workgroup;
+        const uint64_t items = (uint64_t)size[0] * size[1] * size[2];
+
+        largest = items > largest ? items : largest;
+    }
+    return largest;
+}
+
 int rp_captures_read(const char *folder, struct rp_captures *ret, struct rp_err *err)
 {
     rp_autofree char *file = rp_path_join(folder, "dispatch.json");
@@ -227,6 +240,12 @@ static bool is_kernel(const struct weighing *w, const struct rp_row_dispatch *ro
     return false;
 }
 
+static void count_items(struct rp_captures *captures, uint64_t items)
+{
+    if (items > captures->largest_items)
+        captures->largest_items = items;
+}
+
 static int weigh_row(void *context, const void *at, struct rp_err *err)
 {
     struct weighing *w = context;
@@ -240,6 +259,7 @@ static int weigh_row(void *context, const void *at, struct rp_err *err)
     (void)err;
     if (!is_kernel(w, row))
         return 0;
+    count_items(w->captures, row->workgroup[0] * row->workgroup[1] * row->workgroup[2]);
     w->sum_ns += ns;
     for (size_t i = 0; i < w->captures->count; i++) {
         struct rp_captured *c = &w->captures->list[i];

@@ -188,7 +188,12 @@ struct rp_captures {
     size_t count;
     double covered; /**< part of the kernel's time in the profile that geometries of these take;
                          negative = unknown */
+    uint64_t largest_items; /**< work-items of the largest workgroup in the profile, also of
+                                 launches that were not captured; 0: unknown */
 };
+
+/** Returns the work-items of the largest workgroup that was seen. */
+uint64_t rp_captures_largest(const struct rp_captures *captures);
 
 /**
  * Captures the dispatches of a kernel.

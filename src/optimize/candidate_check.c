@@ -16,6 +16,7 @@
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
 #include "optimize/kernel_source.h"
+#include "optimize/launch_bounds.h"
 #include "optimize/source_text.h"
 
 RP_DEFINE_CLEANUP(struct rp_ast, rp_ast_free)
@@ -83,6 +84,28 @@ static int write_file(struct candidate *candidate, const char *scratch_dir, stru
     return rp_write_private_file(path, candidate->text.data, candidate->text.len, err);
 }
 
+/** No change may lead the compiler into other branches, as by __COUNTER__ or __LINE__ in an #if. */
+static int check_pieces(const struct candidate *candidate, const struct rp_compile_command *command,
+                        const char *arch, struct rp_err *err)
+{
+    const struct rp_kernel_source *original = candidate->original;
+    rp_autofree bool *skipped = NULL;
+    size_t count = 0;
+    int rc = 0;
+
+    if (original->skipped)
+        rc = rp_source_pieces(command, original->path, candidate->text.data, candidate->text.len,
+                              candidate->begin, candidate->end, arch, &skipped, &count, err);
+    if (rc < 0)
+        return rc;
+    if (count == original->piece_count &&
+        (!count || memcmp(skipped, original->skipped, count * sizeof *skipped) == 0))
+        return 0;
+    return rp_fail(err, RP_VERDICT,
+                   "the compiler takes other branches of the kernel's #if than before: leave alone "
+                   "what they depend on");
+}
+
 /** The compiler must agree with us where the kernel begins and ends. */
 static int check_ast(const struct candidate *candidate, const struct rp_ast *ast,
                      struct rp_err *err)
@@ -145,6 +168,8 @@ int rp_guard_check(const struct rp_kernel_source *original, const char *kernel_t
     if (rc < 0)
         return rc;
     rc = check_compiled(&candidate, command, arch, &output, err);
+    if (rc == 0)
+        rc = check_pieces(&candidate, command, arch, err);
     ret->compiler_output = rp_steal(output);
     if (rc < 0)
         return rc;
@@ -336,23 +361,34 @@ static bool is_word(const char *text, const struct rp_token *token, const char *
     return token->kind != RP_TOKEN_STRING && rp_token_is(text, token, word);
 }
 
-/** Everything up to { must be the original's. */
-static int check_head(struct pair *pair, struct rp_err *err)
+/** Everything up to { must be the original's, but for launch bounds where these are free. */
+static int check_head(struct pair *pair, enum rp_edit_scope scope, struct rp_err *err)
 {
-    for (size_t i = 0; i <= pair->was_body; i++) {
-        const struct rp_token *was = &pair->was.list[i];
-        const struct rp_token *is = i < pair->is.count ? &pair->is.list[i] : NULL;
+    rp_cleanup(rp_bounds_macros_free) struct rp_bounds_macros macros = {0};
+    const bool bounds = scope == RP_EDIT_BODY;
+    size_t at = 0;
 
+    if (bounds)
+        rp_bounds_macros_find(pair->source->text, pair->source->bytes, &macros);
+    for (size_t i = 0; i <= pair->was_body; i++, at++) {
+        const struct rp_token *was, *is;
+
+        for (size_t own = 1; bounds && own; at += own)
+            own = rp_bounds_at(&macros, pair->is_text, &pair->is, at);
+        for (size_t own = 1; bounds && own; i += own)
+            own = rp_bounds_at(&macros, pair->was_text, &pair->was, i);
+        was = &pair->was.list[i];
+        is = at < pair->is.count ? &pair->is.list[at] : NULL;
         if (is && rp_token_same(pair->was_text, was, pair->is_text, is))
             continue;
         return rp_fail(err, RP_VERDICT,
                        "line %u: the head of the kernel has %.*s in the place of %.*s: give the "
-                       "complete kernel and copy everything in front of its { unchanged",
+                       "complete kernel and copy everything in front of its { unchanged%s",
                        is ? is->line : 1, is ? shown(pair->is_text, is) : 7,
                        is ? pair->is_text + is->begin : "nothing", shown(pair->was_text, was),
-                       pair->was_text + was->begin);
+                       pair->was_text + was->begin, bounds ? ", but for launch bounds" : "");
     }
-    pair->is_body = pair->was_body;
+    pair->is_body = at - 1;
     return 0;
 }
 
@@ -475,52 +511,71 @@ static size_t pragma_at(const char *text, const struct rp_tokens *tokens, size_t
     return at < tokens->count ? rp_tokens_unroll(text, tokens, at, NULL) : 0;
 }
 
-/** Finds the next line of the preprocessor that is no unroll pragma. It is count when there is
- * none. */
-static size_t next_directive(const char *text, const struct rp_tokens *tokens, size_t at)
+/** Says whether two pieces of text are the same byte for byte. Models write LF where the file has
+ * CRLF. */
+static bool same_piece(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
-    while (at < tokens->count &&
-           (tokens->list[at].kind != RP_TOKEN_DIRECTIVE || pragma_at(text, tokens, at)))
-        at++;
-    return at;
+    size_t i = 0, j = 0;
+
+    for (;; i++, j++) {
+        i += i + 1 < a_bytes && a[i] == '\r' && a[i + 1] == '\n';
+        j += j + 1 < b_bytes && b[j] == '\r' && b[j + 1] == '\n';
+        if (i >= a_bytes || j >= b_bytes)
+            return i >= a_bytes && j >= b_bytes;
+        if (a[i] != b[j])
+            return false;
+    }
 }
 
-/** Finds the next token that does not belong to an unroll pragma. */
-static size_t next_other(const char *text, const struct rp_tokens *tokens, size_t at)
+static int check_line(const struct pair *pair, const struct rp_token *was,
+                      const struct rp_token *is, struct rp_err *err)
 {
-    for (size_t own = pragma_at(text, tokens, at); own; own = pragma_at(text, tokens, at))
-        at += own;
-    return at;
+    bool same = was && is && rp_token_same(pair->was_text, was, pair->is_text, is);
+
+    if (same && was->kind != RP_TOKEN_DIRECTIVE) /* _Pragma ( "text" ) */
+        same = was + 2 < pair->was.list + pair->was.count &&
+               is + 2 < pair->is.list + pair->is.count &&
+               rp_token_same(pair->was_text, was + 2, pair->is_text, is + 2);
+    return same ? 0
+                : rp_fail(err, RP_VERDICT,
+                          "line %u: lines of the preprocessor stay as they are, in their order; "
+                          "only #pragma unroll may be added",
+                          is ? is->line : 1);
 }
 
-/** Lines of the preprocessor, and everything between #if and #endif, must be the original's, except
- * unroll pragmas, because the compiler does not check the text there. */
+/** Lines of the preprocessor must be the original's, except unroll pragmas. What the compiler
+ * skips between them stays to the byte, because nothing shows what it does elsewhere. */
 static int check_directives(const struct pair *pair, struct rp_err *err)
 {
-    size_t was = next_directive(pair->was_text, &pair->was, 0);
-    size_t is = next_directive(pair->is_text, &pair->is, 0), depth = 0;
+    const struct rp_kernel_source *source = pair->source;
+    size_t was = 0, is = 0, was_from = 0, is_from = 0;
 
-    while (was < pair->was.count || is < pair->is.count) {
-        const struct rp_token *a = was < pair->was.count ? &pair->was.list[was] : NULL;
-        const struct rp_token *b = is < pair->is.count ? &pair->is.list[is] : NULL;
-        const char *word;
+    for (size_t piece = 0;; piece++) {
+        const struct rp_token *a, *b;
+        size_t was_to, is_to;
 
-        if (!a || !b || !rp_token_same(pair->was_text, a, pair->is_text, b))
+        was = rp_tokens_next_line(pair->was_text, &pair->was, was);
+        is = rp_tokens_next_line(pair->is_text, &pair->is, is);
+        a = was < pair->was.count ? &pair->was.list[was] : NULL;
+        b = is < pair->is.count ? &pair->is.list[is] : NULL;
+        was_to = a ? a->begin : source->end - source->begin;
+        is_to = b ? b->begin : pair->is.list[pair->is.count - 1].end;
+        if ((a || b) && check_line(pair, a, b, err) < 0)
+            return -RP_VERDICT;
+        if (piece < source->piece_count && source->skipped[piece] &&
+            !same_piece(pair->was_text + was_from, was_to - was_from, pair->is_text + is_from,
+                        is_to - is_from))
             return rp_fail(err, RP_VERDICT,
-                           "line %u: lines of the preprocessor, and what stands between #if and "
-                           "#endif, stay as they are; only #pragma unroll may be added",
+                           "line %u: what stands in front of this line of the preprocessor is "
+                           "skipped by the compiler, and must stay as it is to the byte",
                            b ? b->line : 1);
-        word = pair->was_text + a->begin + 1 + strspn(pair->was_text + a->begin + 1, " \t");
-        if (a->kind == RP_TOKEN_DIRECTIVE) {
-            depth += strncmp(word, "if", 2) == 0;
-            depth -= strncmp(word, "endif", 5) == 0 && depth > 0;
-        }
-        was = depth ? next_other(pair->was_text, &pair->was, was + 1)
-                    : next_directive(pair->was_text, &pair->was, was + 1);
-        is = depth ? next_other(pair->is_text, &pair->is, is + 1)
-                   : next_directive(pair->is_text, &pair->is, is + 1);
+        if (!a)
+            return 0;
+        was_from = a->end;
+        is_from = b->end;
+        was++;
+        is++;
     }
-    return 0;
 }
 
 /** Finds the loop of the original that begins at one of its tokens, or returns NULL. */
@@ -664,7 +719,7 @@ int rp_guard_text(const struct rp_kernel_source *original, const char *text, siz
     rp_cleanup(free_pair) struct pair pair = {.source = original};
     int rc = read_pair(&pair, text, bytes, err);
 
-    if (rc < 0 || (rc = check_head(&pair, err)) < 0 || (rc = check_braces(&pair, err)) < 0 ||
+    if (rc < 0 || (rc = check_head(&pair, scope, err)) < 0 || (rc = check_braces(&pair, err)) < 0 ||
         (rc = check_letters(&pair, err)) < 0 || (rc = check_directives(&pair, err)) < 0)
         return rc;
     rc = scope == RP_EDIT_UNROLL ? check_only_pragmas(&pair, err) : check_body(&pair, err);

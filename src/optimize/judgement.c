@@ -321,12 +321,44 @@ static bool old_is_wrong(const json_t *comparisons)
            json_is_false(json_object_get(others, "equal"));
 }
 
+/** A new version for smaller workgroups is wrong where one is too small for a launch that was seen.
+ * @return 0; *ret_note as of rp_code_launches_fit */
+static int check_launches(struct judging *j, struct judged_kernel *k, char **ret_note,
+                          struct rp_err *err)
+{
+    rp_cleanup(rp_code_object_free) struct rp_code_object before = {0}, after = {0};
+    struct rp_err why = RP_ERR_INIT;
+    int rc = rp_code_object_read(j->before.hsaco, k->symbol, &before, err);
+
+    /* A kernel that is gone is found where it is replayed. */
+    if (rc < 0 || rp_code_object_read(j->after.hsaco, k->symbol, &after, &why) < 0)
+        return rc;
+    if (rp_code_launches_fit(&before, &after, rp_captures_largest(&k->captures), ret_note, &why) ==
+        0)
+        return 0;
+    k->decision.outcome = RP_OUTCOME_WRONG;
+    snprintf(k->decision.reason, sizeof k->decision.reason, "%.390s", why.text);
+    return 0;
+}
+
+static void add_note(struct rp_decision *decision, const char *note)
+{
+    const size_t length = strlen(decision->reason);
+
+    if (note && decision->outcome != RP_OUTCOME_WRONG)
+        snprintf(decision->reason + length, sizeof decision->reason - length, "; %s", note);
+}
+
 static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_err *err)
 {
+    rp_autofree char *note = NULL;
     int rc;
 
     if (!k->captures.count)
         return 0;
+    rc = check_launches(j, k, &note, err);
+    if (rc < 0 || k->decision.outcome == RP_OUTCOME_WRONG)
+        return rc;
     report(j, "comparing both versions of %s%s%s", k->name, k->arguments ? " with " : "",
            k->arguments ? k->arguments : "");
     rc = rp_judge(&(struct rp_judged_kernel){.measure = &j->measure,
@@ -344,6 +376,8 @@ static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_
                     "the version that %s (%.200s)",
                     j->before.path, j->o->captures ? "was captured" : "the program was built from",
                     k->decision.reason);
+    if (rc == 0)
+        add_note(&k->decision, note);
     return rc;
 }
 

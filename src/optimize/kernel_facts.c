@@ -135,6 +135,22 @@ static const struct rp_code_arg *own_arg(const struct rp_code_kernel *kernel, si
     return &kernel->args[i];
 }
 
+int rp_code_launches_fit(const struct rp_code_object *before, const struct rp_code_object *after,
+                         uint64_t largest, char **ret_note, struct rp_err *err)
+{
+    const unsigned long long was = before->kernel.max_workgroup, is = after->kernel.max_workgroup;
+
+    *ret_note = NULL;
+    if (is >= was)
+        return 0;
+    if (is < largest)
+        return rp_fail(err, RP_VERDICT,
+                       "it is for workgroups of at most %llu work-items, and %llu are launched", is,
+                       (unsigned long long)largest);
+    *ret_note = rp_format("launches of more than %llu work-items a workgroup fail with it", is);
+    return 0;
+}
+
 int rp_code_object_fits(const struct rp_code_object *before, const struct rp_code_object *after,
                         struct rp_err *err)
 {
@@ -151,8 +167,6 @@ int rp_code_object_fits(const struct rp_code_object *before, const struct rp_cod
             !rp_code_text_same(was->kind, is->kind) || !rp_code_text_same(was->space, is->space))
             return rp_fail(err, RP_VERDICT, "argument %zu is another one", i + 1);
     }
-    if (a->max_workgroup != b->max_workgroup)
-        return differ(err, "most work-items of a workgroup", a->max_workgroup, b->max_workgroup);
     if (memcmp(a->required_workgroup, b->required_workgroup, sizeof a->required_workgroup) != 0)
         return rp_fail(err, RP_VERDICT, "the size of workgroups that it requires is another one");
     if (a->wave_size != b->wave_size)

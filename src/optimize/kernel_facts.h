@@ -45,11 +45,20 @@ void rp_code_object_free(struct rp_code_object *object);
 
 /**
  * Says whether a launch that was made for one kernel fits another, because the arguments are the
- * same.
+ * same. The size of workgroups is another question.
  * @return 0, or RP_VERDICT with the first difference
  */
 int rp_code_object_fits(const struct rp_code_object *before, const struct rp_code_object *after,
                         struct rp_err *err);
+
+/**
+ * Says whether the launches that were seen fit a kernel that may be for smaller workgroups.
+ * @param largest work-items of a workgroup that were launched
+ * @param ret_note what its user has to know: which launches fail from now on; NULL: none. Free it
+ * @return 0, or RP_VERDICT: some that were seen would fail
+ */
+int rp_code_launches_fit(const struct rp_code_object *before, const struct rp_code_object *after,
+                         uint64_t largest, char **ret_note, struct rp_err *err);
 
 /** Holds a kernel's use of the GPU in a launch. */
 struct rp_code_use {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -368,6 +369,12 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     if (rc < 0)
         return rc;
     rp_source_arrays_find(found.function, source);
+    rc = rp_source_pieces(command, source->path, source->text, source->bytes, source->begin,
+                          source->end, arch, &source->skipped, &source->piece_count, err);
+    if (rc == -RP_VERDICT)
+        err->code = RP_BAD_INPUT;
+    if (rc < 0)
+        return -(int)err->code;
     source->shape = rp_kernel_shape_make(found.functions, found.count, source->bytes);
     return 0;
 }
@@ -409,6 +416,7 @@ void rp_kernel_source_free(struct rp_kernel_source *source)
     for (size_t i = 0; i < source->array_count; i++)
         free(source->arrays[i].name);
     free(source->arrays);
+    free(source->skipped);
     rp_kernel_shape_free(source->shape);
     free(source->path);
     free(source->text);
@@ -571,6 +579,122 @@ int rp_ast_dump(const struct rp_compile_command *command, const char *path, cons
     rc = rp_ast_read(map, bytes, &file, name, ret, err);
     unmap_dump(map, bytes);
     return rc;
+}
+
+/* --- pieces between lines of the preprocessor ------------------------------------------------ */
+
+/* In front of each such line, and behind the last piece, the compiler gets a mark. What comes out
+ * of the preprocessor has those of the pieces that it did not skip. */
+
+static void add_mark(struct rp_buf *out, size_t piece)
+{
+    rp_buf_printf(out, " rp_piece_%zu_ ", piece);
+}
+
+static bool has_branch(const char *text, const struct rp_tokens *tokens)
+{
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct rp_token *token = &tokens->list[i];
+        const char *word = text + token->begin + 1;
+
+        if (token->kind != RP_TOKEN_DIRECTIVE)
+            continue;
+        word += strspn(word, " \t");
+        if (strncmp(word, "if", 2) == 0 || strncmp(word, "el", 2) == 0 ||
+            strncmp(word, "endif", 5) == 0)
+            return true;
+    }
+    return false;
+}
+
+/** @return the number of pieces */
+static size_t add_marked(const char *text, const struct rp_tokens *tokens, size_t bytes,
+                         struct rp_buf *out)
+{
+    size_t at = 0, piece = 0;
+
+    for (size_t i = rp_tokens_next_line(text, tokens, 0); i < tokens->count;
+         i = rp_tokens_next_line(text, tokens, i + 1)) {
+        rp_buf_add(out, text + at, tokens->list[i].begin - at);
+        at = tokens->list[i].begin;
+        add_mark(out, piece++);
+        rp_buf_puts(out, "\n");
+    }
+    /* The last piece holds the kernel's last }. */
+    rp_buf_add(out, text + at, bytes - at);
+    add_mark(out, piece++);
+    return piece;
+}
+
+/** Writes the text into a folder of its own, and reads what the preprocessor makes of it. */
+static int preprocess(const struct rp_compile_command *command, const char *path,
+                      const struct rp_buf *text, const char *arch, char **ret, size_t *ret_bytes,
+                      struct rp_err *err)
+{
+    rp_cleanup(rp_temporary_folder_remove) char *folder = NULL;
+    rp_cleanup(close_file) FILE *dump = tmpfile();
+    const char *name = strrchr(path, '/');
+    rp_autofree char *file = NULL;
+    rp_autofree char *said = NULL;
+    const char *map;
+    int rc = rp_temporary_folder(&folder, err);
+
+    if (rc < 0)
+        return rc;
+    file = rp_path_join(folder, name ? name + 1 : path);
+    rc = rp_write_private_file(file, text->data, text->len, err);
+    if (rc == 0)
+        rc = ask(command, RP_COMPILE_TEXT, file, NULL, path, arch, dump, ret_bytes, &said, err);
+    if (rc == -RP_VERDICT)
+        return rp_fail(err, RP_VERDICT, "the preprocessor does not accept it: %.700s", said);
+    if (rc < 0)
+        return rc;
+    map = map_dump(dump, *ret_bytes);
+    if (!map)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the compiler's dump");
+    *ret = rp_strndup(map, *ret_bytes);
+    unmap_dump(map, *ret_bytes);
+    return 0;
+}
+
+static void read_marks(const char *taken, size_t bytes, size_t count, bool *skipped)
+{
+    for (size_t i = 0; i < count; i++) {
+        char mark[32];
+        const int length = snprintf(mark, sizeof mark, "rp_piece_%zu_", i);
+
+        skipped[i] = !memmem(taken, bytes, mark, (size_t)length);
+    }
+}
+
+int rp_source_pieces(const struct rp_compile_command *command, const char *path, const char *text,
+                     size_t bytes, size_t begin, size_t end, const char *arch, bool **ret,
+                     size_t *ret_count, struct rp_err *err)
+{
+    struct rp_tokens tokens = {0};
+    rp_autobuf marked = {0};
+    rp_autofree char *taken = NULL;
+    size_t taken_bytes = 0;
+    int rc = rp_tokens_read(text + begin, end - begin, &tokens, err);
+
+    *ret = NULL;
+    *ret_count = 0;
+    if (rc < 0)
+        return rc;
+    if (!has_branch(text + begin, &tokens)) {
+        rp_tokens_free(&tokens);
+        return 0;
+    }
+    rp_buf_add(&marked, text, begin);
+    *ret_count = add_marked(text + begin, &tokens, end - begin, &marked);
+    rp_buf_add(&marked, text + end, bytes - end);
+    rp_tokens_free(&tokens);
+    rc = preprocess(command, path, &marked, arch, &taken, &taken_bytes, err);
+    if (rc < 0)
+        return rc;
+    *ret = rp_alloc_zero(*ret_count, sizeof **ret);
+    read_marks(taken, taken_bytes, *ret_count, *ret);
+    return 0;
 }
 
 struct walk {

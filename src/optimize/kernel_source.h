@@ -32,6 +32,8 @@ struct rp_kernel_source {
     size_t loop_count;
     struct rp_source_array *arrays; /**< in LDS, in the order of the source */
     size_t array_count;
+    bool *skipped;      /**< rp_source_pieces; NULL: the compiler takes all of the kernel */
+    size_t piece_count; /**< of skipped */
     struct rp_kernel_shape *shape;
 };
 
@@ -76,6 +78,20 @@ void rp_kernel_source_free(struct rp_kernel_source *source);
  */
 int rp_source_file_read(const char *path, char **ret_path, char **ret_text, size_t *ret_bytes,
                         struct rp_err *err);
+
+/* What stands between #if and #endif: the compiler takes some of it, and skips the rest. */
+
+/**
+ * Asks the compiler which pieces of a kernel's text it skips. A piece ends where the next line of
+ * the preprocessor (rp_tokens_next_line) begins, or with the kernel.
+ * @param path of the file, whose name the compiler gets; the text is another one's, too
+ * @param begin, end of the kernel in text
+ * @param ret whether each is skipped; NULL: the kernel has no #if, and none is
+ * @return 0; RP_VERDICT: the preprocessor does not accept it; others when it could not be asked
+ */
+int rp_source_pieces(const struct rp_compile_command *command, const char *path, const char *text,
+                     size_t bytes, size_t begin, size_t end, const char *arch, bool **ret,
+                     size_t *ret_count, struct rp_err *err);
 
 /* The loops of a function: which count, and how often they go round. */
 

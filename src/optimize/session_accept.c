@@ -225,6 +225,7 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate
                           struct rp_err *err)
 {
     const char *rounding;
+    bool accepted;
     rp_autofree char *why = NULL;
     struct rp_journal *journal = run->s->journal;
     rp_autofree char *program = rp_format("%s.program", tried->hsaco);
@@ -254,10 +255,12 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate
     outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
     /* Who reads what was accepted must see that its sums are in another order. */
     rounding = tried->reason ? strstr(tried->reason, "; changes rounding: ") : NULL;
-    why = rp_format("%s%s", json_string_value(json_object_get(shown, "reason")) ?: "?",
-                    outcome == RP_OUTCOME_ACCEPTED && rounding ? rounding : "");
+    accepted = outcome == RP_OUTCOME_ACCEPTED;
+    why = rp_format("%s%s%s%s", json_string_value(json_object_get(shown, "reason")) ?: "?",
+                    accepted && rounding ? rounding : "", accepted && tried->note ? "; " : "",
+                    accepted && tried->note ? tried->note : "");
     end_with(tried, outcome, why);
-    return outcome == RP_OUTCOME_ACCEPTED ? take(run, tried, &program, shown) : 0;
+    return accepted ? take(run, tried, &program, shown) : 0;
 }
 
 int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tried,

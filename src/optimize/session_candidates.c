@@ -20,6 +20,7 @@ void rp_session_candidate_free(struct rp_session_candidate *tried)
     free(tried->text);
     free(tried->reason);
     free(tried->compiler_output);
+    free(tried->note);
     free(tried->source);
     free(tried->hsaco);
     free(tried->key);
@@ -94,8 +95,12 @@ static int read_object(struct rp_kernel_run *run, struct rp_session_candidate *t
     struct rp_err why = RP_ERR_INIT;
     int rc;
 
+    free(tried->note);
+    tried->note = NULL;
     if (rp_code_object_read(tried->hsaco, run->facts->symbol, &object, &why) < 0 ||
-        rp_code_object_fits(&run->object, &object, &why) < 0) {
+        rp_code_object_fits(&run->object, &object, &why) < 0 ||
+        rp_code_launches_fit(&run->object, &object, rp_captures_largest(&run->captures),
+                             &tried->note, &why) < 0) {
         rp_code_object_free(&object);
         return end_with(tried, RP_OUTCOME_UNFIT, why.text);
     }
@@ -186,6 +191,7 @@ static bool restore(struct rp_kernel_run *run, struct rp_session_candidate *trie
     const json_t *shown = json_object_get(data, "attempt"),
                  *ratio = json_object_get(shown, "ratio");
     const char *output = json_string_value(json_object_get(data, "compiler_output"));
+    const char *note = json_string_value(json_object_get(data, "note"));
     const char *reason = json_string_value(json_object_get(shown, "reason"));
 
     tried->outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
@@ -195,6 +201,7 @@ static bool restore(struct rp_kernel_run *run, struct rp_session_candidate *trie
         return false;
     tried->reason = rp_strdup(reason);
     tried->compiler_output = output ? rp_strdup(output) : NULL;
+    tried->note = note ? rp_strdup(note) : NULL;
     tried->measured = (size_t)json_integer_value(json_object_get(data, "measured"));
     tried->error = json_number_value(json_object_get(data, "error"));
     tried->ratio_known = ratio != NULL;
@@ -217,6 +224,8 @@ static int keep(struct rp_kernel_run *run, struct rp_session_candidate *tried, j
     json_object_set_new(record, "error", json_real(tried->error));
     if (tried->compiler_output)
         json_object_set_new(record, "compiler_output", rp_session_text(tried->compiler_output));
+    if (tried->note)
+        json_object_set_new(record, "note", rp_session_text(tried->note));
     return rp_journal_add(run->s->journal, "attempt", tried->key, record, err);
 }
 

@@ -56,6 +56,7 @@ struct rp_session {
 struct rp_session_candidate {
     char *title, *text, *reason;
     char *compiler_output; /**< of one that does not compile; NULL */
+    char *note;            /**< what its user has to know; NULL: nothing */
     char *source, *hsaco;  /**< paths; the files are there once it has compiled */
     char *key;             /**< in the journal */
     enum rp_outcome outcome;

@@ -514,6 +514,20 @@ size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t
     return read_pragma(text + token[2].begin + 1, token[2].end - token[2].begin - 2, ret) ? 4 : 0;
 }
 
+size_t rp_tokens_next_line(const char *text, const struct rp_tokens *tokens, size_t at)
+{
+    for (size_t length; at < tokens->count; at += length) {
+        const struct rp_token *token = &tokens->list[at];
+
+        length = rp_tokens_unroll(text, tokens, at, NULL);
+        if (length == 0 &&
+            (token->kind == RP_TOKEN_DIRECTIVE || rp_token_is(text, token, "_Pragma")))
+            return at;
+        length = length ? length : 1;
+    }
+    return tokens->count;
+}
+
 /* Reads a character of valid UTF-8. */
 static uint32_t character_at(const char *text, size_t length)
 {

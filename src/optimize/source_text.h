@@ -62,6 +62,13 @@ size_t rp_tokens_unroll(const char *text, const struct rp_tokens *tokens, size_t
                         struct rp_unroll_pragma *ret);
 
 /**
+ * Finds the next line of the preprocessor that is no unroll pragma, from a token on. A _Pragma
+ * counts as a line.
+ * @return its token; tokens->count: there is none
+ */
+size_t rp_tokens_next_line(const char *text, const struct rp_tokens *tokens, size_t at);
+
+/**
  * Checks that a text has nothing that makes it look different: bytes that are not UTF-8, control
  * characters, characters that change the direction of writing, trigraphs, joined lines, digraphs.
  * @return 0, or RP_VERDICT naming the line

@@ -13,7 +13,7 @@ static const char sources_hip[] =
     "#define __global__ __attribute__((global))\n"
     "#define __device__ __attribute__((device))\n"
     "#define __shared__ __attribute__((shared))\n"
-    "#define __launch_bounds__(n) __attribute__((amdgpu_flat_work_group_size(1, n)))\n"
+    "#define __launch_bounds__(n, ...) __attribute__((amdgpu_flat_work_group_size(1, n)))\n"
     "struct __hip_builtin_threadIdx_t { unsigned x, y, z; };\n"
     "extern \"C\" __device__ const __attribute__((weak)) __hip_builtin_threadIdx_t threadIdx;\n"
     "extern \"C\" __device__ const __attribute__((weak)) __hip_builtin_threadIdx_t blockDim;\n"

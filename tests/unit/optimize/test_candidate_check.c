@@ -158,6 +158,8 @@ static const struct row honest[] = {
      ONLY, NULL},
     {"tile[i] = in[i] * table[1];", "tile[i] = in[blockDim.x - blockDim.x + i] * table[1];", ONLY,
      NULL},
+    {"__launch_bounds__(256)", "__launch_bounds__(512)", "head", NULL},
+    {"__launch_bounds__(256) ", "", "head", NULL},
 };
 
 /* What only runs judge: barriers, atomics, LDS, types, calls, and the way through the kernel. */
@@ -203,8 +205,7 @@ static const struct row refused[] = {
     {"int n)", "int n, int m = 0)", "head", "head"},
     {"const T *__restrict__ in", "const T *in", "head", "head"},
     {"const T *__restrict__ in", "T *__restrict__ in", "head", "head"},
-    {"__launch_bounds__(256)", "__launch_bounds__(512)", "head", "head"},
-    {"__launch_bounds__(256) ", "", "head", "head"},
+    {"__launch_bounds__(256)", "__launch_bounds__([]{return 256;}())", "head", "head"},
     {"__launch_bounds__(256)", "__launch_bounds__(256) __attribute__((amdgpu_num_vgpr(32)))",
      "head", "head"},
     {"typename T", "typename U", "head", "head"},
@@ -249,7 +250,7 @@ static const struct row refused[] = {
     {"out[i] = sum;", "if (n < 0) stencil<T, N>(in, out, n); out[i] = sum;", ONLY,
      "does not accept"},
     /* Lines of the preprocessor. */
-    {"    sum += 1;\n", "    sum += 2;\n", "#if", "#if"},
+    {"    sum += 1;\n", "    sum += 2;\n", "is skipped", "is skipped"},
     {"#ifdef EXTRA", "#ifndef EXTRA", "preprocessor", "preprocessor"},
     {"out[i] = sum;", "\n#define sum 0\nout[i] = sum;", "preprocessor", "preprocessor"},
     {"out[i] = sum;", "\n#include \"hip_small.h\"\nout[i] = sum;", "preprocessor", "preprocessor"},
@@ -257,7 +258,8 @@ static const struct row refused[] = {
     {"out[i] = sum;", "\n#line 1 \"x\"\nout[i] = sum;", "preprocessor", "preprocessor"},
     {"out[i] = sum;", "\n#pragma clang fp contract(off)\nout[i] = sum;", "preprocessor",
      "preprocessor"},
-    {"out[i] = sum;", "_Pragma(\"clang fp reassociate(on)\") out[i] = sum;", ONLY, "a pragma"},
+    {"out[i] = sum;", "_Pragma(\"clang fp reassociate(on)\") out[i] = sum;", "preprocessor",
+     "preprocessor"},
     {"#pragma unroll 4\n", "#pragma unroll 100000\n", "1 to 64", "1 to 64"},
     {"#pragma unroll 4\n", "#pragma unroll 0\n", "1 to 64", "1 to 64"},
     {"#pragma unroll 4\n", "#pragma unroll helper(4)\n", "1 to 64", "1 to 64"},
@@ -337,6 +339,130 @@ static void texts_that_are_no_kernel_are_refused(void **state)
     check("}}}}", 4, RP_EDIT_BODY, "head", "braces");
     check("I cannot help with that.", 24, RP_EDIT_BODY, "head", "prose");
     check(kernel, sizeof kernel - 40, RP_EDIT_UNROLL, "last }", "truncated");
+}
+
+/* Lines of the preprocessor stand in its head, in front of it and in its body. */
+static const char branched_before[] = "#include \"hip_small.h\"\n"
+                                      "#ifdef FIXED\n"
+                                      "#define BOUNDS __launch_bounds__(256)\n"
+                                      "#else\n"
+                                      "#define BOUNDS\n"
+                                      "#endif\n"
+                                      "#define EITHER __launch_bounds__(256)\n"
+                                      "#undef EITHER\n"
+                                      "#define EITHER static\n"
+                                      "#define NOTHING\n"
+                                      "#define LEAST(n) __launch_bounds__(n)\n"
+                                      "#define STEP 1\n"
+                                      "#ifdef FIXED\n"
+                                      "__global__ void __launch_bounds__(64)\n"
+                                      "#else\n";
+
+static const char branched[] =
+    "__global__ void BOUNDS __launch_bounds__(128, 8)\n"
+    "#endif\n"
+    "    branched(float *a, int n)\n"
+    "{\n"
+    "#ifdef FIXED // the fix\n"
+    "    __shared__ float tile[64][65];\n"
+    "#else\n"
+    "    __shared__ float tile[64][64];\n"
+    "#endif\n"
+    "#if __COUNTER__ == 0\n"
+    "    const int first = STEP;\n"
+    "#elif defined(FIXED)\n"
+    "    const int first = n - n;\n"
+    "#if STEP == 1\n"
+    "    a[2] = 7;\n"
+    "#endif\n"
+    "#else\n"
+    "    const int first = 2;\n"
+    "#endif\n"
+    "    _Pragma(\"clang diagnostic push\") tile[threadIdx.x][0] = a[n];\n"
+    "#pragma push_macro(\"STEP\")\n"
+    "#undef STEP\n"
+    "#define STEP 3\n"
+    "    a[first] = tile[threadIdx.x][1] + STEP;\n"
+    "#pragma pop_macro(\"STEP\")\n"
+    "}";
+
+static void what_the_compiler_skips_stays(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        const char *part; /**< NULL: it is accepted */
+    } rows[] = {
+        /* What it takes may change. */
+        {"tile[64][64]", "tile[64][64 + 1]", NULL},
+        {"= STEP;", "= STEP + 1; // more", NULL},
+        {"tile[threadIdx.x][1]", "tile[threadIdx.x][3]", NULL},
+        {"__launch_bounds__(128, 8)", "__launch_bounds__(128)", NULL},
+        {"BOUNDS __launch_bounds__(128, 8)", "", NULL},
+        {"BOUNDS ", "__attribute__((amdgpu_flat_work_group_size(1, 256))) ", NULL},
+        {"__launch_bounds__(128, 8)", "__attribute__((amdgpu_waves_per_eu(2, 4)))", NULL},
+        {"BOUNDS __launch_bounds__(128, 8)", "__launch_bounds__(2 * 64) BOUNDS", NULL},
+        /* Other attributes of the head. */
+        {"BOUNDS", "__attribute__((amdgpu_flat_work_group_size(64, 256)))", "head"},
+        {"BOUNDS", "__attribute__((amdgpu_num_vgpr(32)))", "head"},
+        {"BOUNDS", "__attribute__((amdgpu_waves_per_eu(2), noinline))", "head"},
+        {"BOUNDS", "EITHER", "head"},
+        {"BOUNDS", "NOTHING", "head"},
+        {"BOUNDS", "LEAST(64)", "head"},
+        {"BOUNDS", "STEP", "head"},
+        {"branched(float", "branched(__launch_bounds__(4) int b, float", "head"},
+        /* What it skips stays, with its comments and blanks. */
+        {"tile[64][65]", "tile[64][66]", "is skipped"},
+        {"// the fix", "// The fix", "is skipped"},
+        {"    a[2] = 7;", "a[2] = 7;", "is skipped"},
+        {"first = n - n", "first = n", "is skipped"},
+        {"first = n - n;\n", "first = n - n;\n#pragma unroll 2\n", "is skipped"},
+        {"    __shared__ float tile[64][65];\n#else\n    __shared__ float tile[64][64];\n",
+         "#else\n    __shared__ float tile[64][65];\n", "is skipped"},
+        /* So do the lines. */
+        {"#else\n    const int first = 2;\n", "#else // 2\n    const int first = 2;\n",
+         "is skipped"},
+        {"#ifdef FIXED // the fix\n", "", "in their order"},
+        {"#ifdef FIXED // the fix", "#ifndef FIXED // the fix", "in their order"},
+        {"#endif\n#if __COUNTER__", "#if 0\n#endif\n#endif\n#if __COUNTER__", "in their order"},
+        {"#define STEP 3", "#define STEP 4", "in their order"},
+        {"#pragma pop_macro(\"STEP\")\n}", "}", "in their order"},
+        {"clang diagnostic push", "pop_macro(\\\"STEP\\\")", "in their order"},
+        {"_Pragma(\"clang diagnostic push\") tile", "tile", "in their order"},
+        /* A comment or a string takes lines away. */
+        {"tile[64][64];\n#endif\n", "tile[64][64]; /*\n#endif\n*/\n", "in their order"},
+        {"tile[64][64];\n#endif\n", "tile[64][64]; const char *x = R\"(\n#endif\n)\";\n",
+         "in their order"},
+        {"tile[64][64];\n", "tile[64][64]; \\\n", "joins two lines"},
+        /* The compiler goes another way. */
+        {"tile[64][64]", "tile[64][64 + 0 * __COUNTER__]", "takes other branches"},
+    };
+    rp_autofree char *text = rp_format("%s%s\n", branched_before, branched);
+    rp_autofree char *own_path = scratch_put("branched.hip", text);
+    struct rp_compile_command *own = sources_command("hipcc -nogpuinc -O3 {source}", own_path);
+    struct rp_kernel_source *s = sources_kernel(own, own_path, "_Z8branchedPfi");
+
+    (void)state;
+    assert_int_equal(s->begin, sizeof branched_before - 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *at = strstr(branched, rows[i].from);
+        rp_autofree char *made = at ? rp_format("%.*s%s%s", (int)(at - branched), branched,
+                                                rows[i].to, at + strlen(rows[i].from))
+                                    : NULL;
+        struct rp_guard_result result = {0};
+        struct rp_err err = RP_ERR_INIT;
+        int rc;
+
+        assert_non_null(made);
+        rc = rp_guard_check(s, made, strlen(made), RP_EDIT_BODY, own, "gfx942", scratch, &result,
+                            &err);
+        if (rows[i].part ? rc != -RP_VERDICT || !strstr(err.text, rows[i].part) : rc < 0)
+            fail_msg("%s: '%s' expected, %d: %s: %s", rows[i].to,
+                     rows[i].part ? rows[i].part : "acceptance", rc, err.text,
+                     result.compiler_output ? result.compiler_output : "");
+        rp_guard_result_free(&result);
+    }
+    rp_kernel_source_free(s);
+    rp_compile_command_free(own);
 }
 
 /** What the compiler says is kept for the proposer. */
@@ -448,6 +574,7 @@ int main(void)
         cmocka_unit_test(others_are_refused_with_the_reason),
         cmocka_unit_test(pragmas_without_a_loop_are_refused),
         cmocka_unit_test(texts_that_are_no_kernel_are_refused),
+        cmocka_unit_test(what_the_compiler_skips_stays),
         cmocka_unit_test(a_candidate_that_does_not_compile_says_why),
         cmocka_unit_test(reasons_name_the_line),
         cmocka_unit_test(reasons_show_whole_characters),

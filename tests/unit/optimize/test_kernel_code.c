@@ -239,12 +239,22 @@ static void equal_code_is_equal_wherever_it_lies(void **state)
     struct rp_code_object other_args = object_of("a", KERNEL("", ", int more"), false);
     struct rp_err err = RP_ERR_INIT;
     struct rp_code_use use;
+    char *note;
 
     (void)state;
     assert_string_equal(plain.code_sha256, elsewhere.code_sha256);
     assert_string_not_equal(plain.code_sha256, unrolled.code_sha256);
     assert_int_equal(rp_code_object_fits(&plain, &unrolled, &err), 0);
     assert_int_equal(rp_code_object_fits(&plain, &other_args, &err), -RP_VERDICT);
+    plain.kernel.max_workgroup = 1024;
+    unrolled.kernel.max_workgroup = 256;
+    assert_int_equal(rp_code_launches_fit(&plain, &unrolled, 256, &note, &err), 0);
+    assert_string_equal(note, "launches of more than 256 work-items a workgroup fail with it");
+    free(note);
+    assert_int_equal(rp_code_launches_fit(&unrolled, &plain, 256, &note, &err), 0);
+    assert_null(note);
+    assert_int_equal(rp_code_launches_fit(&plain, &unrolled, 320, &note, &err), -RP_VERDICT);
+    assert_null(note);
     assert_true(plain.kernel.arg_count >= 3);
     assert_int_equal(plain.kernel.args[2].offset, 16);
     assert_int_equal(plain.kernel.args[2].bytes, 4);
