@@ -273,6 +273,19 @@ static bool counts_memory(const struct rp_insn *in)
     return in->cost_class == RP_COST_VMEM && in->op != RP_OP_buffer_inv;
 }
 
+/* The counter goes to 15: before another one is issued one has ended. Among scalar ones nobody
+ * knows which; the oldest gives its place, and counts as complete only with a wait for all. */
+static void lds_counter_full(struct rp_order_group *g, struct rp_order_wave *w)
+{
+    if (w->lds_count < 15)
+        return;
+    rp_order_wait(g, w, 64, 14);
+    if (w->lds_count == 15) {
+        w->lds_first++;
+        w->lds_count--;
+    }
+}
+
 uint32_t rp_order_issue(struct rp_order_group *g, struct rp_order_wave *w, const struct rp_insn *in)
 {
     const bool flat = in->fmt == RP_FMT_FLAT && in->seg == RP_SEG_FLAT;
@@ -283,10 +296,8 @@ uint32_t rp_order_issue(struct rp_order_group *g, struct rp_order_wave *w, const
         w->memory[(w->memory_first + w->memory_count++) % 64] = w->number;
     }
     if (in->fmt == RP_FMT_DS || in->fmt == RP_FMT_SMEM || flat) {
-        if (w->lds_count == 15)
-            rp_order_wait(g, w, 64, 14);
-        if (w->lds_count < 15)
-            w->lds[(w->lds_first + w->lds_count++) % 16] = w->number;
+        lds_counter_full(g, w);
+        w->lds[(w->lds_first + w->lds_count++) % 16] = w->number;
         w->scalar |= in->fmt != RP_FMT_DS;
     }
     w->known.issued[self(g, w)] = w->number;

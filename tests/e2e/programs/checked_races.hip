@@ -52,6 +52,32 @@ CASE(racy_reverse)
     __builtin_amdgcn_wave_barrier();
     b[I] = s[255 - I];
 }
+// More LDS writes than their counter holds, and scalar loads, which end in any order, among them.
+#define WRITE_TWICE "ds_write_b32 %0, %1 offset:1024\nds_write_b32 %0, %1 offset:1024\n"
+#define WRITE_16                                                                                   \
+    WRITE_TWICE WRITE_TWICE WRITE_TWICE WRITE_TWICE WRITE_TWICE WRITE_TWICE WRITE_TWICE            \
+        WRITE_TWICE "ds_write_b32 %0, %1\n"
+#define WRITE_MANY(waits)                                                                          \
+    asm volatile("s_load_dword s20, %2, 0x0\n" WRITE_16 waits "s_barrier\n" WAITS_ALL ::"v"(4 * I), \
+                 "v"(a[I]), "s"(a)                                                                 \
+                 : "s20", "memory")
+#define WAITS_ALL "s_waitcnt lgkmcnt(0)\n"
+CASE(clean_full_counter)
+{
+    __shared__ int s[512];
+    s[I] = 0;
+    __syncthreads();
+    WRITE_MANY(WAITS_ALL);
+    b[I] = s[255 - I];
+}
+CASE(racy_full_counter)
+{
+    __shared__ int s[512];
+    s[I] = 0;
+    __syncthreads();
+    WRITE_MANY("");
+    b[I] = s[255 - I];
+}
 CASE(clean_tree)
 {
     __shared__ int s[256];
