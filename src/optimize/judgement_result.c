@@ -183,7 +183,8 @@ void judging_decide(struct judging *j)
 
 bool judging_is_right(const struct judging *j)
 {
-    return j->ended && (j->verdict == RP_JUDGED_FASTER || j->verdict == RP_JUDGED_EQUAL);
+    return j->ended && (j->verdict == RP_JUDGED_FASTER || j->verdict == RP_JUDGED_EQUAL ||
+                        j->verdict == RP_JUDGED_SLOWER);
 }
 
 void judging_decide_by_program(struct judging *j)

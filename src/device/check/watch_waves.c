@@ -331,7 +331,8 @@ static int cache_gate(struct rp_wave *w, const struct rp_insn *in)
         pthread_mutex_lock(&checks.lock);
         rp_order_catch_up(&g->order, order);
         if (in->op == RP_OP_buffer_wbl2) {
-            rp_order_issue(&g->order, order, in);
+            const uint32_t number = rp_order_issue(&g->order, order, in);
+            rp_pending_issued(order, in, number, 0);
             if (in->flags & RP_IF_SC1 || rp_isa_target_get() == RP_ISA_GFX90A)
                 rp_order_write_back(&g->order, order);
         } else if (in->flags & RP_IF_SC1 || rp_isa_target_get() == RP_ISA_GFX90A) {

@@ -42,6 +42,9 @@ judged 1 3
 head -1 out | grep -q '^wrong: .*half of the workgroups' || { cat out; fail "sizes built in"; }
 judged 1 4
 head -1 out | grep -Eq '^right, but slower: it takes [1-9.]+ times as long' || { cat out; fail "slower"; }
+sed 's/total %ld/sum %ld/' new4.hip >new11.hip
+judged 1 11
+head -1 out | grep -q '^wrong: in the program: ' || { cat out; fail "slower, and the program prints something else"; }
 judged 1 10 --timing counts
 head -1 out | grep -q '^unsafe: .*race' || { cat out; fail "a race that no output shows"; }
 judged 1 5
@@ -63,7 +66,7 @@ for line in lines:
     before = hashlib.sha256(before.encode() + body).hexdigest()
     assert json.loads(line)["sha256"] == before
 data = json.loads(lines[-1])["record"]["data"]
-assert len(lines) == 10, len(lines)
+assert len(lines) == 11, len(lines)
 assert data["judge_sha256"] == hashlib.sha256(open(sys.argv[1] + "/judge.json", "rb").read()).hexdigest()
 assert data["new"]["sha256"] == hashlib.sha256(open("new7.hip", "rb").read()).hexdigest()
 EOF

@@ -105,6 +105,13 @@ KERNEL(early_atomic)
                  : "=&v"(x), "=&v"(y) : "v"(1), IN : "memory");
     B = x + y;
 }
+KERNEL(clean_write_back) // A write-back fills no register, also as the 65th that vmcnt counts.
+{
+    int x, y;
+    asm volatile(".rept 64\n" LOAD(0) WAIT("vmcnt(0)") ".endr\nbuffer_wbl2 sc1\nv_add_u32 %1, %0, %0\n" WAIT("vmcnt(0)")
+                 : "=&v"(x), "=&v"(y) : IN : "memory");
+    B = x + y;
+}
 KERNEL(clean_compiled)
 {
     __shared__ int s[64];
@@ -122,7 +129,7 @@ KERNEL(clean_compiled)
 static const test_case cases[] = {
     CASE(early_read), CASE(clean_read), CASE(early_second), CASE(clean_first), CASE(early_write), CASE(clean_two_into_one),
     CASE(early_store), CASE(early_wrong_counter), CASE(early_lds), CASE(clean_lds), CASE(early_scalar), CASE(clean_scalar),
-    CASE(early_atomic), CASE(clean_compiled)};
+    CASE(early_atomic), CASE(clean_write_back), CASE(clean_compiled)};
 
 int main(int argc, char **argv)
 {
