@@ -537,14 +537,16 @@ static void sync_memory(struct rp_watch *a, uint64_t address)
         rp_order_publish(&a->group->order, a->order, sync);
 }
 
+/* Flat instructions tell what is atomic in LDS as well; those of LDS tell it of updates alone. */
 static void sync_lds(struct rp_watch *a, uint32_t cell)
 {
     struct rp_known **place = &a->group->lds_sync[cell];
     if (!*place && !(*place = calloc(1, sizeof **place)))
         return;
-    if (a->in->dst.kind != RP_OPND_NONE)
+    if (takes_over(a))
         rp_order_acquire_lds(a->order, *place);
-    rp_order_publish_lds(&a->group->order, a->order, *place);
+    if (a->kind & RP_PAST_WRITE)
+        rp_order_publish_lds(&a->group->order, a->order, *place);
 }
 
 /* ---- one access ---- */
@@ -768,7 +770,8 @@ static void access_lds(struct rp_watch *a)
     struct rp_past now = past_of(a);
     const uint32_t size = a->wave->group->lds_bytes;
     const uint32_t asked = a->group->dispatch->dispatch->launch.group_segment_bytes;
-    const bool atomic = a->kind & RP_PAST_BOTH, races = checks(RP_CHECK_RACES);
+    const bool atomic = a->kind & (RP_PAST_BOTH | RP_PAST_ATOMIC | RP_PAST_LOCAL);
+    const bool races = checks(RP_CHECK_RACES);
     const bool uninit = checks(RP_CHECK_UNINIT) && reads(a);
     uint64_t lanes = a->lanes, unwritten = 0;
     if (races && a->bytes % 4 == 0 && !(a->kind & ~RP_PAST_WRITE))

@@ -58,9 +58,10 @@ CASE(racy_reverse)
     WRITE_TWICE WRITE_TWICE WRITE_TWICE WRITE_TWICE WRITE_TWICE WRITE_TWICE WRITE_TWICE            \
         WRITE_TWICE "ds_write_b32 %0, %1\n"
 #define WRITE_MANY(waits)                                                                          \
-    asm volatile("s_load_dword s20, %2, 0x0\n" WRITE_16 waits "s_barrier\n" WAITS_ALL ::"v"(4 * I), \
-                 "v"(a[I]), "s"(a)                                                                 \
-                 : "s20", "memory")
+    asm volatile("s_getpc_b64 s[20:21]\ns_load_dword s20, s[20:21], 0x0\n" WRITE_16 waits          \
+                 "s_barrier\n" WAITS_ALL ::"v"(4 * I),                                             \
+                 "v"(a[I])                                                                         \
+                 : "s20", "s21", "memory")
 #define WAITS_ALL "s_waitcnt lgkmcnt(0)\n"
 CASE(clean_full_counter)
 {
@@ -307,6 +308,39 @@ CASE(clean_flag_in_lds) // One wave waits for another one.
         while (!__hip_atomic_load(&ready, __ATOMIC_ACQUIRE, GROUP))
             __builtin_amdgcn_s_sleep(1);
         b[0] = data;
+    }
+}
+CASE(clean_flat_flag) // In LDS as far as the run is concerned, which the compiler cannot know.
+{
+    __shared__ int data, ready;
+    if (I == 0)
+        ready = 0;
+    __syncthreads();
+    int *flag = a[5] == 77 ? (int *)t : &ready;
+    if (I == 64) {
+        data = a[0] + 1;
+        __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, GROUP);
+    }
+    if (I == 0) {
+        while (!__hip_atomic_load(flag, __ATOMIC_ACQUIRE, GROUP))
+            __builtin_amdgcn_s_sleep(1);
+        b[0] = data;
+    }
+}
+CASE(racy_flat_flag) // Nobody waits.
+{
+    __shared__ int data, ready;
+    if (I == 0)
+        ready = 0;
+    __syncthreads();
+    int *flag = a[5] == 77 ? (int *)t : &ready;
+    if (I == 64) {
+        data = a[0] + 1;
+        __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, GROUP);
+    }
+    if (I == 0) {
+        const int seen = __hip_atomic_load(flag, __ATOMIC_ACQUIRE, GROUP);
+        b[0] = data + seen;
     }
 }
 CASE(clean_counter_in_lds)
