@@ -264,19 +264,17 @@ static void note_wrong_varied(struct rp_replay_comparison *c)
     const bool by_a = a->verdict.different_bytes, by_b = b->verdict.different_bytes;
     const struct rp_replay_outcome *o = by_a ? a : b;
     const struct rp_replay *r = c->trial.r;
-    char size[RP_COMPARE_WRONG_TEXT / 2] = "";
+    char which[RP_VARIATION_ARGUMENT_TEXT];
 
     c->wrong_varied = by_a || by_b;
     c->wrong = c->wrong || c->wrong_varied;
     if (!c->wrong_varied)
         return;
-    if (o->variation == RP_VARY_SIZES)
-        snprintf(size, sizeof size, " (argument %u is %" PRIu64 " in place of %" PRIu64 ")",
-                 rp_launch_argument_at(&r->visible, r->scalars.at[o->size.scalar].offset),
-                 o->size.is, o->size.was);
+    rp_variation_argument(r, o, which);
     snprintf(c->wrong_text, sizeof c->wrong_text,
-             "%s%s%s, the output%s of %s differ%s from the captured kernel's",
-             rp_variations[o->variation].how_other, size, o->second ? RP_VARIATION_SECOND : "",
+             "%s%s%s%s%s, the output%s of %s differ%s from the captured kernel's",
+             rp_variations[o->variation].how_other, *which ? " (" : "", which, *which ? ")" : "",
+             o->second ? RP_VARIATION_SECOND : "",
              by_a && by_b ? "s" : "", by_a && by_b ? "A and B" : whose[by_a ? 0 : 1],
              by_a && by_b ? "" : "s");
 }

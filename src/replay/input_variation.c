@@ -1,5 +1,7 @@
 #include "replay/input_variation.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,7 @@
 #include "replay/output_rules.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
+#include "trace/check_record.h"
 
 /* --- why a kind tells nothing -------------------------------------------------------------- */
 
@@ -367,6 +370,8 @@ static void change_launch(struct rp_variation_runs *v)
     if (rp_variations[v->now].what == RP_VARIES_SIZES)
         v->changed =
             rp_launch_change_size(&r->scalars, &v->trial->addresses, &v->size, r->kernarg_kept);
+    if (rp_variations[v->now].what == RP_VARIES_OVERLAP)
+        v->changed = rp_launch_make_overlap(&r->visible, &v->overlap, r->kernarg_kept);
     if (v->has_grid)
         change_grid(v);
 }
@@ -508,6 +513,7 @@ static int check_once(struct rp_variation_runs *v, double *ret_us, struct rp_rep
     judge.outcome.variation = v->now;
     judge.outcome.second = v->second;
     judge.outcome.size = v->size;
+    judge.outcome.overlap = v->overlap;
     judge.outcome.verdict.different_bytes = judge.outcome.wrong_bytes + judge.outcome.outside_bytes;
     if (rc == 0)
         *ret = judge.outcome;
@@ -525,6 +531,19 @@ static int check(struct rp_variation_runs *v, double *ret_us, struct rp_replay_o
         return rc;
     rc = find_bound(v, err);
     return rc < 0 || !trial->bound.wanted ? rc : check_once(v, ret_us, ret, err);
+}
+
+void rp_variation_argument(const struct rp_replay *r, const struct rp_replay_outcome *outcome,
+                           char ret[RP_VARIATION_ARGUMENT_TEXT])
+{
+    *ret = '\0';
+    if (outcome->variation == RP_VARY_SIZES)
+        snprintf(ret, RP_VARIATION_ARGUMENT_TEXT, "argument %u is %" PRIu64 " in place of %" PRIu64,
+                 rp_launch_argument_at(&r->visible, r->scalars.at[outcome->size.scalar].offset),
+                 outcome->size.is, outcome->size.was);
+    if (outcome->variation == RP_VARY_IN_PLACE)
+        snprintf(ret, RP_VARIATION_ARGUMENT_TEXT, "argument %u is argument %u",
+                 outcome->overlap.written + 1, outcome->overlap.read + 1);
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */
@@ -591,6 +610,8 @@ static const char *hindrance(struct rp_variation_runs *v)
         return "the captured dispatch has one workgroup only";
     if (what == RP_VARIES_ORDER && !rp_replay_set_wave_order(RP_DEVICE_FORWARD))
         return "only the software device can be told an order";
+    if (what == RP_VARIES_OVERLAP && !rp_replay_software())
+        return "only the software device can tell whether the captured kernel races then";
     if ((v->now == RP_VARY_SIGNS || v->now == RP_VARY_MIXED) && v->asked_words)
         return "integers are asked for";
     if (v->now == RP_VARY_INTEGERS && v->asked_words)
@@ -700,6 +721,29 @@ static int repeat(struct rp_variation_runs *v, struct rp_err *err)
     return rc;
 }
 
+/* A result in the place of an input is the captured kernel's own only where no work-item reads what
+ * another one may have written: else other kernels, which read in another order, may give another
+ * one and be right. */
+static int look_for_races(struct rp_variation_runs *v, struct rp_err *err)
+{
+    const struct rp_device_table *device = rp_replay_software();
+    struct rp_check_record record;
+    struct rp_check_update update;
+    bool incomplete;
+    double us;
+    int rc;
+
+    device->check("races");
+    rc = run(v, &us, err);
+    device->check(NULL);
+    while (device->take_finding(&record))
+        if (!record.note)
+            v->of[v->now].reason = "the captured kernel reads what other work-items write, then";
+    while (device->take_update(&update, &incomplete))
+        continue; /* Those of the captured inputs are compared. */
+    return survive(v, rc, err);
+}
+
 /* A kernel that does not ask for the size of its workgroups has it built in, and is right for no
  * other: then it gives the same if it is told a wrong one.
  */
@@ -748,6 +792,8 @@ static int prepare(struct rp_variation_runs *v, struct rp_err *err)
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes &&
         rp_variations[v->now].what == RP_VARIES_ORDER)
         *reason = "the captured kernel itself gives another result then";
+    if (rc == 0 && !*reason && v->now == RP_VARY_IN_PLACE)
+        rc = look_for_races(v, err);
     if (rc == 0 && !*reason)
         rc = repeat(v, err);
     return rc == 0 && !*reason && v->now == RP_VARY_WORKGROUP ? asks_for_size(v, err) : rc;
@@ -819,6 +865,8 @@ static bool has_part(struct rp_variation_runs *v)
     if (v->now == RP_VARY_SIZES)
         return rp_launch_size(&r->scalars, &v->trial->addresses, r->kernarg_kept, v->part,
                               &v->size);
+    if (v->now == RP_VARY_IN_PLACE)
+        return rp_launch_overlap(r, &v->trial->set, v->part, &v->overlap);
     if (rp_varies_memory(v->now))
         return v->part == 0 || (v->alone && v->part <= r->memory_count);
     return v->part < (v->now == RP_VARY_WORKGROUP     ? AXES

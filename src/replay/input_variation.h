@@ -51,6 +51,7 @@ struct rp_variation_runs {
     bool one_way;  /**< others are not judged by it */
     bool misled;   /**< the kernel is told the captured size of workgroups */
     struct rp_size_change size;
+    struct rp_overlap overlap;
     bool sizes; /**< inputs are made positive, too, for the bound of what rounding may do */
     struct rp_inputs_rule rule;
     bool asked_words; /**< by .inputs */
@@ -71,6 +72,11 @@ struct rp_variation_runs {
  */
 int rp_variation_run(struct rp_variation_runs *v, size_t count,
                      struct rp_replay_outcome *const *ret, size_t *ret_who, struct rp_err *err);
+
+/** Says which argument was another one ("argument 3 is 3 in place of 2048"); "": none. */
+enum { RP_VARIATION_ARGUMENT_TEXT = 100 };
+void rp_variation_argument(const struct rp_replay *r, const struct rp_replay_outcome *outcome,
+                           char ret[RP_VARIATION_ARGUMENT_TEXT]);
 
 enum { RP_VARIATION_RUNS = 4 }; /* Each candidate runs this many times in a block. */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "replay/page_changes.h"
+#include "replay/replay_trial.h"
 #include "trace/code_object.h"
 
 /* --- arguments ----------------------------------------------------------------------------- */
@@ -368,6 +369,103 @@ bool rp_launch_smaller_workgroup(const uint32_t grid[3], const uint16_t workgrou
     return workgroup[axis] % 2 == 0 && items >= LEAST_ITEMS;
 }
 
+/* --- arguments that overlap ---------------------------------------------------------------- */
+
+/* A caller may pass the address of an input for that of the results, unless the kernel says that
+ * they are apart. Other overlaps are not tried: with several wavefronts, what is read is then
+ * written by another one, and the captured kernel has no result of its own.
+ */
+
+enum { MOST_OVERLAPS = 4 };
+
+/* What a pointer leads to: up to the end of the region, or to the next argument in it. */
+struct target {
+    size_t region;
+    uint64_t from, end; /* in the region; the same: it leads nowhere */
+    uint64_t written;   /* bytes up to the last one that the captured kernel writes; 0: none */
+};
+
+static uint64_t pointer_of(const struct rp_replay *r, size_t i)
+{
+    uint64_t address = 0;
+
+    if (r->visible.at[i].pointer)
+        memcpy(&address, (const uint8_t *)r->kernarg_kept + r->visible.at[i].offset,
+               sizeof address);
+    return address;
+}
+
+static uint64_t next_pointer(const struct rp_replay *r, uint64_t from, uint64_t end)
+{
+    for (size_t i = 0; i < r->visible.count; i++) {
+        const uint64_t other = pointer_of(r, i);
+
+        end = other > from && other < end ? other : end;
+    }
+    return end;
+}
+
+static void find_written(const struct rp_write_set *set, struct target *ret)
+{
+    for (size_t i = 0; i < set->count; i++)
+        for (size_t word = 0; word < RP_PAGE_WORDS && set->items[i].key.region == ret->region;
+             word++) {
+            const uint64_t end = set->items[i].key.page * RP_PAGE_BYTES + 4 * word + 4;
+
+            if (rp_word_in(set->items[i].written, word) && end > ret->from && end <= ret->end &&
+                end - ret->from > ret->written)
+                ret->written = end - ret->from;
+        }
+}
+
+static struct target target_of(const struct rp_replay *r, const struct rp_write_set *set, size_t i)
+{
+    const uint64_t address = pointer_of(r, i);
+    struct target found = {0};
+
+    for (size_t m = 0; m < r->memory_count && address; m++) {
+        const uint64_t base = r->memory[m].region.base, bytes = r->memory[m].region.bytes;
+
+        if (address < base || address - base >= bytes || !rp_trial_may_change(&r->memory[m]))
+            continue;
+        found = (struct target){.region = m, .from = address - base};
+        found.end = next_pointer(r, address, base + bytes) - base;
+        find_written(set, &found);
+    }
+    return found;
+}
+
+/* Results must find room where they are to go. */
+static bool may_overlap(const struct rp_replay *r, const struct rp_write_set *set, size_t written,
+                        size_t read)
+{
+    const struct target to = target_of(r, set, written), from = target_of(r, set, read);
+
+    return !r->visible.at[written].no_alias && !r->visible.at[read].no_alias && to.written &&
+           !from.written && from.end - from.from >= to.written;
+}
+
+bool rp_launch_overlap(const struct rp_replay *r, const struct rp_write_set *set, unsigned part,
+                       struct rp_overlap *ret)
+{
+    const unsigned count = (unsigned)r->visible.count;
+
+    for (unsigned i = 0; i < count * count && part < MOST_OVERLAPS; i++)
+        if (may_overlap(r, set, i / count, i % count) && part-- == 0) {
+            *ret = (struct rp_overlap){.written = i / count, .read = i % count};
+            return true;
+        }
+    return false;
+}
+
+uint64_t rp_launch_make_overlap(const struct rp_visible_args *args,
+                                const struct rp_overlap *overlap, uint8_t *kernarg)
+{
+    memcpy(kernarg + args->at[overlap->written].offset, kernarg + args->at[overlap->read].offset,
+           sizeof(uint64_t));
+    return 1;
+}
+
 /* --- the arguments of the kernel ------------------------------------------------------------ */
 
 static void visible_find(const struct rp_code_kernel *kernel, size_t kernarg_bytes,
@@ -381,6 +479,7 @@ static void visible_find(const struct rp_code_kernel *kernel, size_t kernarg_byt
             arg->bytes > kernarg_bytes - arg->offset)
             continue;
         ret->at[ret->count].offset = (uint32_t)arg->offset;
+        ret->at[ret->count].no_alias = arg->no_alias;
         ret->at[ret->count++].pointer = arg->bytes == 8 && !rp_code_text_is(arg->kind, "by_value");
     }
 }

@@ -14,6 +14,7 @@
 
 struct rp_addresses;
 struct rp_code_kernel;
+struct rp_write_set;
 
 /** These are the ways to change scalars, in the order of variations.def. */
 enum rp_scalars_way {
@@ -92,6 +93,23 @@ void rp_launch_put_grid(const struct rp_grid_args *args, const uint32_t grid[3],
  */
 bool rp_launch_smaller_workgroup(const uint32_t grid[3], const uint16_t workgroup[3], unsigned axis,
                                  uint16_t ret_workgroup[3], uint32_t ret_grid[3]);
+
+/** Results go where an input is. */
+struct rp_overlap {
+    unsigned written, read; /**< of the visible arguments */
+};
+
+/**
+ * Returns one of the pairs of arguments that a caller may give the same address: through one the
+ * captured kernel writes, to the other's memory it does not, and neither is restrict.
+ * @param set  what it writes
+ * @return false: there is no such pair any more
+ */
+bool rp_launch_overlap(const struct rp_replay *r, const struct rp_write_set *set, unsigned part,
+                       struct rp_overlap *ret);
+/** @return how many arguments were changed */
+uint64_t rp_launch_make_overlap(const struct rp_visible_args *args,
+                                const struct rp_overlap *overlap, uint8_t *kernarg);
 
 /** Returns the number of the argument at an offset, from 1; 0: there is none. */
 unsigned rp_launch_argument_at(const struct rp_visible_args *args, uint32_t offset);

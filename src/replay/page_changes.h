@@ -164,8 +164,8 @@ void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind
  * are exchanged (indices mostly stay indices); numbers or small integers in place of zeros
  * (rp_inputs_fill); large or negative integers in place of small ones; high bits of bytes; numbers
  * among other values; all numbers negative, few different values, few values changed, results
- * that are updated in place, NaN and infinities; arguments, the grid, the size of workgroups and
- * the order of waves (input_variation.c).
+ * that are updated in place, NaN and infinities; arguments, the grid, the size of workgroups,
+ * the order of waves and where results go (input_variation.c).
  */
 enum rp_variation {
 #define RP_VARIATION(id, ...) RP_VARY_##id,
@@ -187,6 +187,7 @@ enum rp_variation_class {
     RP_VARIES_SIZES, /**< how long kernels take with these does not matter, either */
     RP_VARIES_GRID,
     RP_VARIES_ORDER,
+    RP_VARIES_OVERLAP, /**< where results go */
 };
 
 /** This is a row of variations.def. */

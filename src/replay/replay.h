@@ -173,6 +173,7 @@ struct rp_visible_args {
     struct {
         uint32_t offset;
         bool pointer;
+        bool no_alias; /**< what it points to is only reached by it */
     } at[RP_VISIBLE_ARGS];
 };
 

@@ -264,18 +264,10 @@ static const char *reason_of(const struct rp_variation_runs *v)
     return v->reason ? v->reason : v->of[RP_VARY_NUMBERS].reason;
 }
 
-/* Returns the number of the argument that was another size. */
-static unsigned size_argument(const struct rp_variation_runs *v,
-                              const struct rp_replay_outcome *outcome)
-{
-    const struct rp_replay *r = v->trial->r;
-
-    return rp_launch_argument_at(&r->visible, r->scalars.at[outcome->size.scalar].offset);
-}
-
 static void replay_put_variations(const struct rp_variation_runs *v,
                                   const struct rp_replay_outcome *outcome)
 {
+    const struct rp_replay *r = v->trial->r;
     const bool any = tried(v);
 
     printf("{\"equal\": %s, \"wrong_bytes\": %" PRIu64 ", \"outside_bytes\": %" PRIu64
@@ -290,11 +282,18 @@ static void replay_put_variations(const struct rp_variation_runs *v,
     printf(", \"size\": ");
     if (outcome->verdict.different_bytes && outcome->variation == RP_VARY_SIZES)
         printf("{\"argument\": %u, \"captured\": %" PRIu64 ", \"tried\": %" PRIu64 "}",
-               size_argument(v, outcome), outcome->size.was, outcome->size.is);
+               rp_launch_argument_at(&r->visible, r->scalars.at[outcome->size.scalar].offset),
+               outcome->size.was, outcome->size.is);
+    else
+        printf("null");
+    printf(", \"overlap\": ");
+    if (outcome->verdict.different_bytes && outcome->variation == RP_VARY_IN_PLACE)
+        printf("{\"written\": %u, \"read\": %u}", outcome->overlap.written + 1,
+               outcome->overlap.read + 1);
     else
         printf("null");
     printf(", \"first_difference\": ");
-    put_difference(v->trial->r, &outcome->first);
+    put_difference(r, &outcome->first);
     for (unsigned i = 0; i < RP_VARIATIONS; i++) {
         const char *reason = v->reason ? v->reason : v->of[i].reason;
 
@@ -346,6 +345,7 @@ static void replay_print_variations(const char *path, const struct rp_variation_
                                     const struct rp_replay_outcome *outcome)
 {
     const unsigned wrong = outcome->variation;
+    char which[RP_VARIATION_ARGUMENT_TEXT];
 
     print_untried(v);
     if (v->reason)
@@ -353,9 +353,9 @@ static void replay_print_variations(const char *path, const struct rp_variation_
     if (outcome->verdict.different_bytes) {
         replay_print_style(RP_REPLAY_BAD);
         printf("%s: %s (", path, rp_variations[wrong].how);
-        if (wrong == RP_VARY_SIZES)
-            printf("argument %u is %" PRIu64 " in place of %" PRIu64, size_argument(v, outcome),
-                   outcome->size.is, outcome->size.was);
+        rp_variation_argument(v->trial->r, outcome, which);
+        if (*which)
+            printf("%s", which);
         else
             printf("%" PRIu64 " %s", v->of[wrong].changed, rp_variations[wrong].units);
         printf(")%s it does not give what the captured kernel gives: %" PRIu64

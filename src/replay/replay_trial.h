@@ -161,6 +161,7 @@ struct rp_replay_outcome {
     unsigned variation;      /**< of inputs: which (input_variation.h) */
     bool second; /**< it is wrong in the second way of running only (input_variation.c) */
     struct rp_size_change size;      /**< of RP_VARY_SIZES */
+    struct rp_overlap overlap;       /**< of RP_VARY_IN_PLACE */
     struct rp_word_difference first; /**< word that is wrong, of the first page */
     bool leftovers;                  /**< LDS, scratch and registers did not begin as zeros */
 };

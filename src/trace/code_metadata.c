@@ -231,6 +231,15 @@ static int damaged(struct rp_err *err)
     return rp_fail(err, RP_BAD_INPUT, "the metadata of the code object is damaged");
 }
 
+/* LLVM names the accesses of arguments that are noalias only (HSAMetadataStreamer), of which those
+ * that are read and written have no name. OpenCL says it itself. */
+static bool has_no_alias(struct rp_msgpack arg)
+{
+    struct rp_msgpack at;
+
+    return member(arg, ".actual_access", &at) || member(arg, ".is_restrict", &at);
+}
+
 static int read_args(struct rp_msgpack kernel, struct rp_code_kernel *k, struct rp_err *err)
 {
     struct rp_msgpack args;
@@ -250,6 +259,7 @@ static int read_args(struct rp_msgpack kernel, struct rp_code_kernel *k, struct 
             !text(args, ".value_kind", &arg->kind))
             return damaged(err);
         text(args, ".address_space", &arg->space);
+        arg->no_alias = has_no_alias(args);
         if (!msgpack_skip(&args))
             return damaged(err);
     }

@@ -157,6 +157,8 @@ struct rp_code_arg {
     uint64_t offset, bytes;
     struct rp_code_text kind;  /**< "by_value", "global_buffer", "hidden_block_count_x", ... */
     struct rp_code_text space; /**< "global", ...; no bytes: none is named */
+    bool no_alias; /**< it is a pointer for what no other one points to (restrict), as far as the
+                      compiler says so */
 };
 
 struct rp_code_kernel {

@@ -140,6 +140,7 @@ layer no_bias 51 zeros with numbers in place of zeros
 sums narrow 52 large with large whole numbers
 quotients shift 53 negatives with whole numbers of other signs
 corner square 54 unequal with equal arguments made unequal
+rotated again 55 in_place with results in the place of an input (argument 2 is argument 1)
 EOT
 
 # Whether it ends with other inputs does not depend on how fast the machine is: code that is

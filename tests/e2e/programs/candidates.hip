@@ -74,6 +74,7 @@ typedef unsigned uint32_t;
 #define NARROW     52 // right where sums fit 32 bits
 #define SHIFT      53 // right where nothing is negative
 #define SQUARE     54 // right where there are as many columns as rows
+#define AGAIN      55 // right where results are not where the input is
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -285,6 +286,16 @@ extern "C" __global__ void corner(const float *in, float *out, uint32_t rows, ui
         out[THREAD] = in[THREAD] * 3;
 }
 
+// It writes when it has read all. One that reads again is wrong in place.
+extern "C" __global__ void rotated(const int *in, int *out)
+{
+    __shared__ int kept[256];
+
+    kept[THREAD] = in[THREAD];
+    SYNC();
+    out[THREAD] = (CANDIDATE == AGAIN ? in : kept)[(THREAD + 1) % 256];
+}
+
 // How long it takes, its input says.
 extern "C" __global__ void counted(const int *in, int *out)
 {
@@ -374,6 +385,7 @@ int main()
     counted<<<1, 256>>>(small, (int *)wide);
     quotients<<<1, 256>>>(small, (int *)wide);
     corner<<<1, 256>>>(a, b, 12, 12);
+    rotated<<<1, 256>>>(small, (int *)wide);
     CHECK(hipDeviceSynchronize());
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "replay/page_changes.h"
 #include "replay/replay.h"
+#include "replay/replay_trial.h"
 #include "trace/code_object.h"
 #include "unit/cmocka_all.h"
 
@@ -304,6 +305,57 @@ static void arguments_are_numbered(void **state)
     assert_int_equal(rp_launch_argument_at(&visible, 24), 3);
 }
 
+/* --- overlaps -------------------------------------------------------------------------------- */
+
+enum { OVERLAP_ARGS = 4 };
+
+static bool overlaps(const struct rp_replay *r, const struct rp_write_set *set, unsigned part,
+                     unsigned written, unsigned read)
+{
+    struct rp_overlap found = {0};
+
+    return rp_launch_overlap(r, set, part, &found) && found.written == written &&
+           found.read == read;
+}
+
+/* Two inputs, of which the second is half as large, results, and results behind these in their
+ * region: three and one words, as the captured kernel writes them. */
+static void results_take_the_place_of_inputs(void **state)
+{
+    struct rp_capture_memory memory[] = {
+        {.region = {.base = 0x10000, .bytes = 16}},
+        {.region = {.base = 0x20000, .bytes = 8}},
+        {.region = {.base = 0x30000, .bytes = 8192}},
+    };
+    uint64_t kernarg[] = {0x10000, 0x20000, 0x30ff8, 0x31010};
+    struct rp_replay r = {.memory = memory, .memory_count = 3, .kernarg_kept = kernarg};
+    struct rp_write_page pages[] = {{.key = {2, 0}}, {.key = {2, 1}}};
+    const struct rp_write_set set = {.items = pages, .count = 2, .sorted = 2};
+    struct rp_overlap found = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < OVERLAP_ARGS; i++) {
+        r.visible.at[r.visible.count].offset = 8 * i;
+        r.visible.at[r.visible.count++].pointer = true;
+    }
+    pages[0].written[RP_PAGE_MASKS - 1] = (uint64_t)3 << 62;
+    pages[1].written[0] = 1 | 1 << 4;
+    assert_true(overlaps(&r, &set, 0, 2, 0));
+    assert_true(overlaps(&r, &set, 1, 3, 0));
+    assert_true(overlaps(&r, &set, 2, 3, 1)); /* Three words find no room there. */
+    assert_false(rp_launch_overlap(&r, &set, 3, &found));
+    assert_true(rp_launch_overlap(&r, &set, 1, &found));
+    assert_int_equal(rp_launch_make_overlap(&r.visible, &found, (uint8_t *)kernarg), 1);
+    assert_int_equal(kernarg[3], 0x10000);
+    assert_int_equal(kernarg[2], 0x30ff8);
+    kernarg[3] = 0x31010;
+    r.visible.at[0].no_alias = true;
+    assert_true(overlaps(&r, &set, 0, 3, 1));
+    assert_false(rp_launch_overlap(&r, &set, 1, &found));
+    r.visible.at[3].no_alias = true;
+    assert_false(rp_launch_overlap(&r, &set, 0, &found));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_way_has_fewer),
@@ -315,7 +367,8 @@ int main(void)
                                        cmocka_unit_test(fields_and_signs),
                                        cmocka_unit_test(sizes_are_tried_one_at_a_time),
                                        cmocka_unit_test(workgroups_of_half_the_size),
-                                       cmocka_unit_test(arguments_are_numbered)};
+                                       cmocka_unit_test(arguments_are_numbered),
+                                       cmocka_unit_test(results_take_the_place_of_inputs)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,7 +108,11 @@ static void add_metadata(struct object *o, const char *kd, uint8_t args, uint8_t
     put_text(&b, ".args");
     rp_buf_printf(&b, "%c", 0x90 | args);
     for (uint8_t i = 0; i < args; i++) {
-        rp_buf_puts(&b, "\x83");
+        rp_buf_puts(&b, i ? "\x83" : "\x84");
+        if (!i) { /* LLVM says it of the first one, which is restrict. */
+            put_text(&b, ".actual_access");
+            put_text(&b, "read_only");
+        }
         put_number(&b, ".offset", (uint8_t)(8 * i));
         put_number(&b, ".size", 8);
         put_text(&b, ".value_kind");
@@ -217,6 +221,8 @@ static void check_kernel(const struct object *o, const char *kd, size_t args, ui
     assert_false(missing);
     assert_int_equal(k.arg_count, args);
     assert_int_equal(k.kernarg_bytes, 8 * args);
+    for (size_t i = 0; i < args; i++)
+        assert_int_equal(k.args[i].no_alias, i == 0);
     assert_int_equal(k.vgprs, vgprs);
     assert_true(rp_code_text_is(k.target, "amdgcn-amd-amdhsa--gfx942"));
     rp_code_kernel_free(&k);
