@@ -129,15 +129,15 @@ static int change_page(struct rp_variation_runs *v, const struct rp_capture_memo
     const uint64_t place = seed_of(v, m, page);
 
     *ret_count = 0;
-    if (rp_variations[v->now].what == RP_VARIES_ZEROS)
+    if (rp_variations[v->values].what == RP_VARIES_ZEROS)
         return fill_zeros(v, m, page, bytes, contents, ret_count, err);
-    if (v->now == RP_VARY_UPDATED)
+    if (v->values == RP_VARY_UPDATED)
         return update_page(v, m, page, bytes, contents, ret_count, err);
     if (rp_is_zero_page(contents))
         return 0;
-    *ret_count = v->now == RP_VARY_ORDER
+    *ret_count = v->values == RP_VARY_ORDER
                      ? change_order(v->trial, place, bytes, contents)
-                     : rp_inputs_vary(v->now, &v->rule, addresses, place, bytes, contents);
+                     : rp_inputs_vary(v->values, &v->rule, addresses, place, bytes, contents);
     return 0;
 }
 
@@ -155,7 +155,7 @@ static bool also_updates(const struct rp_variation_runs *v)
  * time is changed, and the captured kernel says for which of them that is allowed. */
 static bool is_varied(const struct rp_variation_runs *v, const struct rp_capture_memory *m)
 {
-    return rp_varies_memory(v->now) && rp_trial_may_change(m) &&
+    return rp_varies_memory(v->values) && rp_trial_may_change(m) &&
            (v->part == 0 || rp_replay_region(v->trial->r, m) == v->part - 1);
 }
 
@@ -316,8 +316,11 @@ static int run_kernel(struct rp_variation_runs *v, double *ret_us, struct rp_err
 
 static uint64_t change_arguments(const struct rp_variation_runs *v, uint8_t *kernarg)
 {
-    return rp_launch_change_scalars(&v->trial->r->scalars, &v->trial->addresses,
-                                    (enum rp_scalars_way)(v->now - RP_VARY_ARGUMENTS), kernarg);
+    const enum rp_scalars_way way = v->now == RP_VARY_AT_ONCE
+                                        ? RP_SCALARS_OTHER
+                                        : (enum rp_scalars_way)(v->now - RP_VARY_ARGUMENTS);
+
+    return rp_launch_change_scalars(&v->trial->r->scalars, &v->trial->addresses, way, kernarg);
 }
 
 static uint32_t order_of(const struct rp_variation_runs *v)
@@ -367,7 +370,9 @@ static void change_launch(struct rp_variation_runs *v)
         v->changed = rp_launch_groups(d->grid, d->workgroup);
     if (rp_variations[v->now].what == RP_VARIES_ARGUMENTS)
         v->changed = change_arguments(v, r->kernarg_kept);
-    if (rp_variations[v->now].what == RP_VARIES_SIZES)
+    if (v->now == RP_VARY_AT_ONCE)
+        v->changed += change_arguments(v, r->kernarg_kept);
+    if (v->now == RP_VARY_SIZES)
         v->changed =
             rp_launch_change_size(&r->scalars, &v->trial->addresses, &v->size, r->kernarg_kept);
     if (rp_variations[v->now].what == RP_VARIES_OVERLAP)
@@ -397,7 +402,7 @@ static int run(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
 
     v->changed = 0;
     rc = rp_replay_fill(r, vary_page, v, err);
-    if (rc < 0 || (v->changed == 0 && rp_varies_memory(v->now)))
+    if (rc < 0 || (v->changed == 0 && rp_varies_memory(v->values)))
         return rc;
     change_launch(v);
     if (v->changed)
@@ -573,7 +578,11 @@ static const char *choose_grid(struct rp_variation_runs *v)
 
     v->has_grid = true;
     memcpy(v->workgroup, d->workgroup, sizeof v->workgroup);
-    if (rp_variations[v->now].what == RP_VARIES_SIZES) {
+    if (v->now == RP_VARY_AT_ONCE) {
+        v->has_grid = false;
+        return NULL;
+    }
+    if (v->now == RP_VARY_SIZES) {
         const bool one = v->size.way == RP_SIZE_LARGER_ONE_GROUP;
 
         v->has_grid = one;
@@ -683,15 +692,16 @@ static int run_again(struct rp_variation_runs *v, bool second, bool *ret_differs
  */
 static int depends_on_order(struct rp_variation_runs *v, bool *ret, struct rp_err *err)
 {
-    const enum rp_variation now = v->now;
+    const enum rp_variation now = v->now, values = v->values;
     const struct rp_variation_result kept = v->of[RP_VARY_REVERSED];
     int rc;
 
-    v->now = RP_VARY_REVERSED;
+    v->now = v->values = RP_VARY_REVERSED;
     rc = run_first(v, err);
     *ret = v->of[v->now].telling_bytes > 0;
     v->of[v->now] = kept;
     v->now = now;
+    v->values = values;
     return rc < 0 ? rc : run_first(v, err);
 }
 
@@ -723,7 +733,8 @@ static int repeat(struct rp_variation_runs *v, struct rp_err *err)
 
 /* A result in the place of an input is the captured kernel's own only where no work-item reads what
  * another one may have written: else other kernels, which read in another order, may give another
- * one and be right. */
+ * one and be right. What is updated by atomics is no input, though a ticket that is drawn and put
+ * back looks like one. */
 static int look_for_races(struct rp_variation_runs *v, struct rp_err *err)
 {
     const struct rp_device_table *device = rp_replay_software();
@@ -735,12 +746,13 @@ static int look_for_races(struct rp_variation_runs *v, struct rp_err *err)
 
     device->check("races");
     rc = run(v, &us, err);
-    device->check(NULL);
     while (device->take_finding(&record))
         if (!record.note)
             v->of[v->now].reason = "the captured kernel reads what other work-items write, then";
     while (device->take_update(&update, &incomplete))
-        continue; /* Those of the captured inputs are compared. */
+        if (update.address - v->overlap.from < v->overlap.bytes)
+            v->of[v->now].reason = "the captured kernel updates that input by atomics";
+    device->check(NULL);
     return survive(v, rc, err);
 }
 
@@ -856,6 +868,21 @@ static bool is_illegal(const struct rp_variation_result *of)
     return of->reason && (of->open || of->reason == astray);
 }
 
+/* What is right for other values, and for other arguments, may be wrong for both: what fills the
+ * rest of a tile, for instance, matters for a smaller size only, and is too small for some numbers
+ * only. Each must have told something alone. */
+static bool has_pair(struct rp_variation_runs *v)
+{
+    static const enum rp_variation values[] = {RP_VARY_LARGE, RP_VARY_NEGATIVE};
+
+    for (; v->part < sizeof values / sizeof *values && !v->of[RP_VARY_ARGUMENTS].reason; v->part++)
+        if (!v->of[values[v->part]].reason) {
+            v->values = values[v->part];
+            return true;
+        }
+    return false;
+}
+
 /* Most kinds have one part. @return false: there is no such part */
 static bool has_part(struct rp_variation_runs *v)
 {
@@ -865,6 +892,9 @@ static bool has_part(struct rp_variation_runs *v)
     if (v->now == RP_VARY_SIZES)
         return rp_launch_size(&r->scalars, &v->trial->addresses, r->kernarg_kept, v->part,
                               &v->size);
+    v->values = v->now;
+    if (v->now == RP_VARY_AT_ONCE)
+        return has_pair(v);
     if (v->now == RP_VARY_IN_PLACE)
         return rp_launch_overlap(r, &v->trial->set, v->part, &v->overlap);
     if (rp_varies_memory(v->now))
@@ -947,7 +977,7 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
     const struct rp_replay_kernel *kernel = v->trial->r->kernel;
     int rc;
 
-    v->now = variation;
+    v->now = v->values = variation;
     v->part = rp_varies_memory(variation) ? v->of[variation].part : 0;
     *ret_who = RP_REPLAY_CANDIDATES;
     rc = prepare(v, err);

@@ -45,6 +45,8 @@ struct rp_variation_runs {
     bool broke; /**< the captured kernel does not end with such inputs */
     /* These members describe the current variation. */
     enum rp_variation now;
+    enum rp_variation
+        values;    /**< that change memory, if any do: now, or a kind that is part of it */
     unsigned part; /**< of those that have several; of memory: all of it, then region by region */
     bool alone;    /**< the captured kernel does not survive all of memory changed */
     bool second;   /**< the run is in the second way (input_variation.c) */

@@ -436,13 +436,14 @@ static struct target target_of(const struct rp_replay *r, const struct rp_write_
 }
 
 /* Results must find room where they are to go. */
-static bool may_overlap(const struct rp_replay *r, const struct rp_write_set *set, size_t written,
-                        size_t read)
+static bool may_overlap(const struct rp_replay *r, const struct rp_write_set *set, unsigned written,
+                        unsigned read, struct rp_overlap *ret)
 {
     const struct target to = target_of(r, set, written), from = target_of(r, set, read);
 
+    *ret = (struct rp_overlap){written, read, pointer_of(r, read), from.end - from.from};
     return !r->visible.at[written].no_alias && !r->visible.at[read].no_alias && to.written &&
-           !from.written && from.end - from.from >= to.written;
+           !from.written && ret->bytes >= to.written;
 }
 
 bool rp_launch_overlap(const struct rp_replay *r, const struct rp_write_set *set, unsigned part,
@@ -451,10 +452,8 @@ bool rp_launch_overlap(const struct rp_replay *r, const struct rp_write_set *set
     const unsigned count = (unsigned)r->visible.count;
 
     for (unsigned i = 0; i < count * count && part < MOST_OVERLAPS; i++)
-        if (may_overlap(r, set, i / count, i % count) && part-- == 0) {
-            *ret = (struct rp_overlap){.written = i / count, .read = i % count};
+        if (may_overlap(r, set, i / count, i % count, ret) && part-- == 0)
             return true;
-        }
     return false;
 }
 

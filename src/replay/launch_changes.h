@@ -97,6 +97,7 @@ bool rp_launch_smaller_workgroup(const uint32_t grid[3], const uint16_t workgrou
 /** Results go where an input is. */
 struct rp_overlap {
     unsigned written, read; /**< of the visible arguments */
+    uint64_t from, bytes;   /**< address and size of that input */
 };
 
 /**

@@ -345,6 +345,7 @@ static void results_take_the_place_of_inputs(void **state)
     assert_true(overlaps(&r, &set, 2, 3, 1)); /* Three words find no room there. */
     assert_false(rp_launch_overlap(&r, &set, 3, &found));
     assert_true(rp_launch_overlap(&r, &set, 1, &found));
+    assert_true(found.from == 0x10000 && found.bytes == 16);
     assert_int_equal(rp_launch_make_overlap(&r.visible, &found, (uint8_t *)kernarg), 1);
     assert_int_equal(kernarg[3], 0x10000);
     assert_int_equal(kernarg[2], 0x30ff8);
