@@ -274,9 +274,8 @@ static void note_wrong_varied(struct rp_replay_comparison *c)
     snprintf(c->wrong_text, sizeof c->wrong_text,
              "%s%s%s%s%s, the output%s of %s differ%s from the captured kernel's",
              rp_variations[o->variation].how_other, *which ? " (" : "", which, *which ? ")" : "",
-             o->second ? RP_VARIATION_SECOND : "",
-             by_a && by_b ? "s" : "", by_a && by_b ? "A and B" : whose[by_a ? 0 : 1],
-             by_a && by_b ? "" : "s");
+             o->second ? RP_VARIATION_SECOND : "", by_a && by_b ? "s" : "",
+             by_a && by_b ? "A and B" : whose[by_a ? 0 : 1], by_a && by_b ? "" : "s");
 }
 
 static int other_inputs(struct rp_replay_comparison *c, struct rp_err *err)
