@@ -367,7 +367,7 @@ static void free_kernel(struct rp_kernel_facts *kernel)
         kernel->name,       kernel->symbol, kernel->arch,         kernel->product,
         kernel->device,     kernel->timing, kernel->weight_basis, kernel->headroom_assumption,
         kernel->bottleneck, kernel->bound,  kernel->limiter,      kernel->finding,
-        kernel->advice};
+        kernel->advice,     kernel->cause};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
@@ -613,6 +613,7 @@ static void add_analysis(const json_t *analysis, struct rp_kernel_facts *kernel)
     kernel->end_to_end_bound = number(row, "end_to_end_bound");
     kernel->free_bound = number(row, "end_to_end_bound_if_free");
     kernel->bottleneck = text(label, "label");
+    kernel->cause = text(label, "cause");
     kernel->finding = text(label, "text");
     kernel->advice = text(label, "advice");
     kernel->achieved_waves_per_simd =

@@ -175,6 +175,7 @@ struct rp_kernel_facts {
 
     /* These say what limits it. */
     char *bottleneck; /**< label, as in analyze/bottleneck_labels.def */
+    char *cause;      /**< as in analyze/bottleneck_causes.def; NULL: older results */
     char *finding;    /**< what limits it, in words (report/finding_text.h); NULL: older results */
     char *advice;     /**< what to try; NULL: none */
     struct rp_fired_rule *rules;

@@ -416,6 +416,11 @@ void rp_kernel_source_free(struct rp_kernel_source *source)
     for (size_t i = 0; i < source->array_count; i++)
         free(source->arrays[i].name);
     free(source->arrays);
+    for (size_t i = 0; i < source->stride_count; i++) {
+        free(source->strides[i].name);
+        free(source->strides[i].places);
+    }
+    free(source->strides);
     free(source->skipped);
     rp_kernel_shape_free(source->shape);
     free(source->path);

@@ -32,6 +32,8 @@ struct rp_kernel_source {
     size_t loop_count;
     struct rp_source_array *arrays; /**< in LDS, in the order of the source */
     size_t array_count;
+    struct rp_source_stride *strides;
+    size_t stride_count;
     bool *skipped;      /**< rp_source_pieces; NULL: the compiler takes all of the kernel */
     size_t piece_count; /**< of skipped */
     struct rp_kernel_shape *shape;
@@ -41,7 +43,17 @@ struct rp_source_array {
     char *name;
     size_t bound_begin, bound_end; /**< of the last bound in the file, between its brackets */
     unsigned long row;             /**< that bound */
+    unsigned more;                 /**< elements by which it may grow: 1, or those of a vector that
+                                        is read at once */
     const char *why_not; /**< why its rows may not become longer, half a sentence; NULL: they may */
+};
+
+/** This is a constant by which indices of arrays in LDS are multiplied, as in a[y * PITCH + x] of
+ * a[HEIGHT * PITCH]. */
+struct rp_source_stride {
+    char *name;
+    size_t *places; /**< where it stands for that; bytes in the file, ascending */
+    size_t count;
 };
 
 /** Offsets are bytes in the file. */
@@ -99,7 +111,7 @@ int rp_source_pieces(const struct rp_compile_command *command, const char *path,
 int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_source *source,
                          struct rp_err *err);
 
-/** Fills in arrays and array_count, likewise. */
+/** Fills in arrays and strides with their numbers, likewise. */
 void rp_source_arrays_find(const struct rp_ast_node *function, struct rp_kernel_source *source);
 
 /* Whether the file that is compiled (--unit) includes the header whose kernels are changed. */

@@ -61,6 +61,7 @@ struct rp_proposer_input {
     const struct rp_kernel_facts *facts; /**< NULL: nothing is known */
     const struct rp_attempt *attempts;   /**< oldest first */
     size_t attempt_count;
+    uint64_t largest_workgroup; /**< work-items of a launch that was seen; 0: unknown */
     const char *failed_text, *compiler_output; /**< both set: a repair of that text is wanted */
     enum rp_edit_scope scope;
 };

@@ -264,6 +264,7 @@ static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *fai
                                   .facts = run->facts,
                                   .attempts = attempts,
                                   .attempt_count = run->count,
+                                  .largest_workgroup = rp_captures_largest(&run->captures),
                                   .failed_text = failed ? failed->text : NULL,
                                   .compiler_output = failed ? failed->compiler_output : NULL,
                                   .scope = o->scope,

@@ -1,5 +1,6 @@
-/* Proposes what textbooks do: rows of LDS that begin on different banks, sums side by side, and
- * then unrolled loops, of which there are more. Each change has a precondition that the
+/* Proposes what textbooks do: first what is good for the cause that limits the kernel (rows of LDS
+ * that begin on different banks, launch bounds), then sums side by side, and then unrolled loops,
+ * of which there are more. Each change has a precondition that the
  * compiler's tree decides. The next proposal depends on the attempts alone, so a resumed session
  * gets the same ones. */
 #include <string.h>
@@ -8,7 +9,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
+#include "optimize/launch_bounds.h"
 #include "optimize/propose.h"
 
 extern const struct rp_proposer rp_proposer_textbook;
@@ -53,7 +56,8 @@ static bool is_word(const char *text, size_t bytes)
            strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") >= bytes;
 }
 
-/** Makes rows one element longer. @param only index of the array; SIZE_MAX: all of them */
+/** Makes rows longer by an element, or by as many as are read at once. @param only index of the
+ * array; SIZE_MAX: all of them */
 static size_t pad(const struct rp_kernel_source *source, size_t only, struct rp_buf *out)
 {
     size_t at = source->begin, changed = 0;
@@ -67,12 +71,20 @@ static size_t pad(const struct rp_kernel_source *source, size_t only, struct rp_
         if (array->why_not || (only != SIZE_MAX && i != only) || array->bound_begin < at)
             continue;
         rp_buf_add(out, source->text + at, array->bound_begin - at);
-        rp_buf_printf(out, "%s%.*s%s + 1", word ? "" : "(", (int)bytes, bound, word ? "" : ")");
+        rp_buf_printf(out, "%s%.*s%s + %u", word ? "" : "(", (int)bytes, bound, word ? "" : ")",
+                      array->more);
         at = array->bound_end;
         changed++;
     }
     rp_buf_add(out, source->text + at, source->end - at);
     return changed;
+}
+
+static char *padding_title(const struct rp_source_array *array)
+{
+    return array->more == 1
+               ? rp_format("pad the rows of %s in LDS by one element", array->name)
+               : rp_format("pad the rows of %s in LDS by %u elements", array->name, array->more);
 }
 
 /** @return 1 with a proposal, 0 when there is nothing more */
@@ -87,13 +99,49 @@ static int propose_padding(const struct rp_proposer_input *input, struct rp_prop
 
         if (changed < (all ? 2 : 1) || is_tried(input, rp_buf_text(&text)))
             continue;
-        return give(
-            ret,
-            all ? rp_strdup("pad the rows of all arrays in LDS by one element")
-                : rp_format("pad the rows of %s in LDS by one element", source->arrays[i].name),
-            &text);
+        return give(ret,
+                    all ? rp_strdup("pad the rows of all arrays in LDS")
+                        : padding_title(&source->arrays[i]),
+                    &text);
     }
     return 0;
+}
+
+/** Makes the rows of arrays with one bound longer, where a constant is their length. */
+static int propose_strides(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    const struct rp_kernel_source *source = input->source;
+
+    for (size_t i = 0; i < source->stride_count; i++) {
+        const struct rp_source_stride *stride = &source->strides[i];
+        rp_autobuf text = {0};
+        size_t at = source->begin;
+
+        for (size_t j = 0; j < stride->count; j++) {
+            rp_buf_add(&text, source->text + at, stride->places[j] - at);
+            rp_buf_printf(&text, "(%s + 1)", stride->name);
+            at = stride->places[j] + strlen(stride->name);
+        }
+        rp_buf_add(&text, source->text + at, source->end - at);
+        if (!is_tried(input, rp_buf_text(&text)))
+            return give(ret, rp_format("pad the rows of %s elements in LDS by one", stride->name),
+                        &text);
+    }
+    return 0;
+}
+
+/** Says how large workgroups are, and asks for nothing else. */
+static int propose_bounds(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    rp_autofree char *made = rp_bounds_of_size(input->source, (uint32_t)input->largest_workgroup);
+
+    if (!made || is_tried(input, made))
+        return 0;
+    ret->title = rp_format("launch bounds of %u work-items, as launched, and no more than that",
+                           (unsigned)input->largest_workgroup);
+    ret->bytes = strlen(made);
+    ret->kernel_text = rp_steal(made);
+    return 1;
 }
 
 /** Adds up four sums in place of one. */
@@ -116,14 +164,60 @@ static int propose_sums(const struct rp_proposer_input *input, struct rp_proposa
     return 0;
 }
 
+/* What is tried, in this order, but first what is good for the cause that limits the kernel. */
+static const struct remedy {
+    const char *cause;
+    bool elsewhere; /**< it is tried also where another cause, or none, is known */
+    int (*propose)(const struct rp_proposer_input *input, struct rp_proposal *ret);
+} remedies[] = {
+    {"lds_bank_conflicts", false, propose_strides},
+    {"lds_bank_conflicts", true, propose_padding},
+    {"register_spills", false, propose_bounds},
+    {"low_occupancy", false, propose_bounds},
+};
+
+static bool is_for_cause(const struct rp_proposer_input *input, const struct remedy *remedy)
+{
+    return input->facts && input->facts->cause && strcmp(input->facts->cause, remedy->cause) == 0;
+}
+
+static int propose_remedy(const struct rp_proposer_input *input, bool for_cause,
+                          struct rp_proposal *ret)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies && rc == 0; i++)
+        if (for_cause ? is_for_cause(input, &remedies[i]) : remedies[i].elsewhere)
+            rc = remedies[i].propose(input, ret);
+    return rc;
+}
+
+/** A remedy for the cause helps: what limits the kernel then is another question, which the next
+ * round asks. */
+static bool has_helped(const struct rp_proposer_input *input)
+{
+    bool remedy = false, faster = false;
+
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        remedy = remedy || is_for_cause(input, &remedies[i]);
+    for (size_t i = 0; i < input->attempt_count; i++)
+        faster = faster || strcmp(input->attempts[i].outcome, "faster") == 0;
+    return remedy && faster;
+}
+
 static int propose_textbook(void *state, const struct rp_proposer_input *input,
                             struct rp_proposal *ret, struct rp_err *err)
 {
     const struct rp_proposer *unroll = rp_proposer_named("unroll");
     const bool first = input->attempt_count < FIRST_TRIED;
-    int rc = propose_padding(input, ret);
+    int rc;
 
     (void)state;
+    if (has_helped(input))
+        return 0;
+    rc = propose_remedy(input, true, ret);
+    if (rc == 0)
+        rc = propose_remedy(input, false, ret);
     if (rc == 0 && !first)
         rc = propose_sums(input, ret);
     if (rc == 0)
@@ -133,8 +227,9 @@ static int propose_textbook(void *state, const struct rp_proposer_input *input,
 
 const struct rp_proposer rp_proposer_textbook = {
     .name = "textbook",
-    .summary =
-        "rows of LDS on different banks, sums side by side, unrolled loops; needs no network",
+    .summary = "rows of LDS on different banks, launch bounds, sums side by side, unrolled loops; "
+               "needs no "
+               "network",
     .changes_body = true,
     .open = open_textbook,
     .propose = propose_textbook,

@@ -173,11 +173,115 @@ static void sums_are_split_where_nothing_else_happens(void **state)
     rp_compile_command_free(own);
 }
 
+/* Real programs, each with one mistake that somebody else has planted. */
+static const struct planted {
+    const char *file, *symbol, *cause;
+    unsigned workgroup;
+    const char *title;
+    const char *parts[4]; /**< of the first proposal */
+} planted[] = {
+    {"attention_scores",
+     "_Z9query_keyPKfS0_Pfif",
+     "lds_bank_conflicts",
+     256,
+     "pad the rows of key in LDS by 4 elements",
+     {"key[KEYS][DIM + 4];\n#else", "key[KEYS][DIM + 4];\n#endif"}},
+    {"batched_solve_f64",
+     "_Z12gauss_jordanPKdS0_Pd",
+     "lds_bank_conflicts",
+     64,
+     "pad the rows of m in LDS by one element",
+     {"#else\n    __shared__ double m[MATRICES * N][N + 1];"}},
+    {"row_scan_tile",
+     "_Z9scan_rowsPKiPi",
+     "lds_bank_conflicts",
+     64,
+     "pad the rows of PITCH elements in LDS by one",
+     {"tile[SIDE * (PITCH + 1)]", "tile[y * (PITCH + 1) + lane] = image[y * SIDE + lane]",
+      "+= tile[lane * (PITCH + 1) + x];", "= tile[y * (PITCH + 1) + lane];"}},
+    {"dtw_antidiagonal",
+     "_Z4warpPKiS0_Pi",
+     "lds_bank_conflicts",
+     64,
+     "pad the rows of ROW elements in LDS by one",
+     {"matrix[PAIRS][(LENGTH + 1) * (ROW + 1)], reference[PAIRS][LENGTH];",
+      "&matrix[pair][(row + 1) * (ROW + 1) + column + 1]", "cell - (ROW + 1);",
+      "matrices[(at - row) * LENGTH + i * LENGTH + row] = matrix[pair][(i + 1) * (ROW + 1)"}},
+    {"sph_density",
+     "_Z11density_sumPKfPfif",
+     "lds_bank_conflicts",
+     256,
+     "pad the rows of STRIDE elements in LDS by one",
+     {"tile[(THREADS + 2 * REACH) * (STRIDE + 1)];", "tile[i / WORDS * (STRIDE + 1) + i % WORDS] =",
+      "tile + (threadIdx.x + REACH) * (STRIDE + 1);", "self + j * (STRIDE + 1);"}},
+    {"batched_gemm",
+     "_Z4gemmPKDF16_S0_PDF16_i",
+     "register_spills",
+     256,
+     "launch bounds of 256 work-items, as launched, and no more than that",
+     {"__global__ void __launch_bounds__(256) gemm("}},
+    {"reactor_kinetics",
+     "_Z5reactPKfPf",
+     "register_spills",
+     256,
+     "launch bounds of 256 work-items, as launched, and no more than that",
+     {"__global__ void __launch_bounds__(THREADS) // planted"}},
+    {"su3_exponential",
+     "_Z12exponentiatePdj",
+     "register_spills",
+     256,
+     "launch bounds of 256 work-items, as launched, and no more than that",
+     {"__global__ void __launch_bounds__(256) exponentiate("}},
+};
+
+static void check_planted(const struct planted *one)
+{
+    rp_autofree char *path =
+        rp_format("%s/tests/programs/planted/%s.hip", RP_TEST_SOURCES, one->file);
+    struct rp_compile_command *own = sources_command(NULL, path);
+    struct rp_kernel_source *s = sources_kernel(own, path, one->symbol);
+    struct rp_kernel_facts facts = {.cause = (char *)(uintptr_t)one->cause};
+    struct rp_attempt attempt = {.outcome = "faster"};
+    struct rp_proposer_input input = {
+        .source = s, .facts = &facts, .attempts = &attempt, .largest_workgroup = one->workgroup};
+    struct rp_proposal made = {0}, more = {0};
+    struct rp_guard_result result = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(rp_proposer_textbook.propose(NULL, &input, &made, &err), 1);
+    if (strcmp(made.title, one->title) != 0)
+        fail_msg("%s: %s (%s)", one->file, made.title,
+                 s->array_count && s->arrays[0].why_not ? s->arrays[0].why_not : "");
+    for (size_t i = 0; i < 4 && one->parts[i]; i++)
+        if (!strstr(made.kernel_text, one->parts[i]))
+            fail_msg("%s: there is no '%s' in %s", one->file, one->parts[i], made.kernel_text);
+    if (rp_guard_check(s, made.kernel_text, made.bytes, RP_EDIT_BODY, own, "gfx942", scratch_dir,
+                       &result, &err) < 0)
+        fail_msg("%s: %s", one->file, err.text);
+    /* It helps, and there is no other remedy. */
+    attempt.kernel_text = made.kernel_text;
+    input.attempt_count = 1;
+    if (rp_proposer_textbook.propose(NULL, &input, &more, &err) != 0)
+        fail_msg("%s: %s", one->file, more.title);
+    rp_proposal_free(&made);
+    rp_guard_result_free(&result);
+    rp_kernel_source_free(s);
+    rp_compile_command_free(own);
+}
+
+static void planted_mistakes_are_mended_first(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof planted / sizeof *planted; i++)
+        check_planted(&planted[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_say_whether_rows_may_grow),
         cmocka_unit_test(each_proposal_is_one_change_that_the_guards_accept),
+        cmocka_unit_test(planted_mistakes_are_mended_first),
         cmocka_unit_test(sums_are_split_where_nothing_else_happens),
     };
 
