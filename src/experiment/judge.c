@@ -457,12 +457,14 @@ static char *in_words(const char *reason)
     return rp_buf_steal(&text);
 }
 
-/** Says whether only the checks of accesses have found a fault, which no output shows here. */
+/** Says whether only the checks of accesses and of atomics have found a fault, which no output
+ * shows here. */
 static bool is_unsafe(const json_t *json)
 {
-    const json_t *b = json_object_get(json, "b");
+    const json_t *b = json_object_get(json, "b"), *checks = json_object_get(json, "checks");
 
-    return json_array_size(json_object_get(json_object_get(json, "checks"), "new")) > 0 &&
+    return (json_array_size(json_object_get(checks, "new")) > 0 ||
+            json_is_object(json_object_get(checks, "atomics"))) &&
            json_integer_value(json_object_get(b, "wrong_runs")) == 0 &&
            !json_is_false(json_object_get(json_object_get(b, "other_inputs"), "equal"));
 }
@@ -629,26 +631,31 @@ static int compare_geometry(const struct rp_judged_kernel *kernel, const struct 
     return rc;
 }
 
-static json_t *geometry_json(const struct rp_captured *c, const struct rp_compared *compared,
-                             json_t *first)
+static json_t *geometry_json(const struct rp_captured *c, double weight_ns,
+                             const struct rp_compared *compared, json_t *first)
 {
     const char *reason = compared->reason;
 
-    return json_pack("{s:s, s:f, s:O?, s:o, s:o*}", "geometry", c->name, "weight_ns", c->weight,
+    return json_pack("{s:s, s:f, s:O?, s:o, s:o*}", "geometry", c->name, "weight_ns", weight_ns,
                      "comparison", compared->json, "reason",
                      reason ? rp_journal_string(reason, strlen(reason)) : json_null(),
                      "unsteady_comparison", first);
 }
 
+/** A dispatch that no profile tells of, as where captures were given, counts as what it took. */
+static double weight_of(const struct rp_captured *c, const struct rp_comparison *comparison)
+{
+    return c->weight > 0 ? c->weight : 1e3 * comparison->before_us;
+}
+
 /**
  * @param another the kernel is not the one that was changed on purpose: all its geometries are
- * compared and count the same, and its name stands with each
+ * compared, and its name stands with each
  */
 static int compare_all(const struct rp_judged_kernel *kernel, const char *candidate, bool another,
                        struct comparisons *ret, json_t *json, struct rp_err *err)
 {
     const struct rp_captures *captures = kernel->captures;
-    const bool by_weight = !another && captures->covered > 0;
 
     *ret =
         (struct comparisons){.list = rp_alloc_zero(captures->count + 1, sizeof *ret->list),
@@ -656,15 +663,16 @@ static int compare_all(const struct rp_judged_kernel *kernel, const char *candid
     for (size_t i = 0; i < captures->count; i++) {
         const struct rp_captured *c = &captures->list[i];
         struct rp_compared *made = &ret->list[i];
+        double weight_ns;
         json_t *first, *one;
         int rc = compare_geometry(kernel, c, candidate, made, &first, err);
 
         ret->count++;
         if (rc < 0)
             return rc;
-        ret->weighed[i] =
-            (struct rp_weighted_comparison){made->comparison, by_weight ? c->weight : 1, c->name};
-        one = geometry_json(c, made, first);
+        weight_ns = weight_of(c, &made->comparison);
+        ret->weighed[i] = (struct rp_weighted_comparison){made->comparison, weight_ns, c->name};
+        one = geometry_json(c, weight_ns, made, first);
         if (another)
             json_object_set_new(one, "kernel", json_string(kernel->name));
         json_array_append_new(json, one);

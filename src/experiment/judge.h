@@ -78,7 +78,7 @@ struct rp_comparison {
  */
 struct rp_weighted_comparison {
     struct rp_comparison comparison;
-    double weight;    /**< any unit */
+    double weight_ns; /**< 0: not known */
     const char *name; /**< "grid 1024x1x1 workgroup 256x1x1" */
 };
 
@@ -86,10 +86,24 @@ struct rp_decision {
     enum rp_outcome outcome; /**< WRONG, SLOWER, EQUAL, UNDECIDED or FASTER */
     bool ratio_known;
     double ratio, low, high; /**< of all geometries by weight */
+    double weight_ns;        /**< the sum of their weights; 0: not known */
     bool unsafe;             /**< wrong: as that comparison */
     double error;            /**< probability that "faster" is false, at most */
     char reason[400];        /**< one sentence */
 };
+
+/** This is a part of a whole, of which another build is so much faster. */
+struct rp_part {
+    double weight_ns; /**< its time before; 0: not known */
+    double ratio, low, high;
+};
+
+/**
+ * The time of the whole is the sum of its parts, so ratios are weighted by the time before. Where
+ * that of one part is not known, all count the same.
+ * @return the whole, of zeros where there are no parts
+ */
+struct rp_part rp_weigh_parts(const struct rp_part *parts, size_t count);
 
 /**
  * FASTER needs right results with all of them, none slower, and a lower bound of the whole that is

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/stats.h"
 #include "base/units.h"
 
@@ -35,28 +37,46 @@ static void end_with(struct rp_decision *ret, enum rp_outcome outcome, const cha
     snprintf(ret->reason, sizeof ret->reason, "%s%s%s", name ? name : "", name ? ": " : "", what);
 }
 
-/** The time of the whole is the sum of its parts, so ratios are weighted by the time before. */
-static void weigh(const struct rp_weighted_comparison *list, size_t count, struct rp_decision *ret)
+struct rp_part rp_weigh_parts(const struct rp_part *parts, size_t count)
 {
     double before = 0, after = 0, most = 0, least = 0;
+    bool known = true;
+
+    for (size_t i = 0; i < count; i++)
+        known = known && parts[i].weight_ns > 0;
+    for (size_t i = 0; i < count; i++) {
+        const double weight = known ? parts[i].weight_ns : 1;
+
+        before += weight;
+        after += weight / parts[i].ratio;
+        most += weight / parts[i].low;
+        least += weight / parts[i].high;
+    }
+    return count ? (struct rp_part){.weight_ns = known ? before : 0,
+                                    .ratio = before / after,
+                                    .low = before / most,
+                                    .high = before / least}
+                 : (struct rp_part){0};
+}
+
+static void weigh(const struct rp_weighted_comparison *list, size_t count, struct rp_decision *ret)
+{
+    rp_autofree struct rp_part *parts = rp_alloc_zero(count + 1, sizeof *parts);
+    struct rp_part whole;
 
     for (size_t i = 0; i < count; i++) {
         const struct rp_comparison *c = &list[i].comparison;
-        const double weight = list[i].weight > 0 ? list[i].weight : 1;
 
         if (!c->ratio_known || !(c->low > 0) || !(c->estimate > 0) || !(c->high > 0))
             return;
-        before += weight;
-        after += weight / c->estimate;
-        most += weight / c->low;
-        least += weight / c->high;
+        parts[i] = (struct rp_part){list[i].weight_ns, c->estimate, c->low, c->high};
     }
+    whole = rp_weigh_parts(parts, count);
     ret->ratio_known = count > 0;
-    if (count) {
-        ret->ratio = before / after;
-        ret->low = before / most;
-        ret->high = before / least;
-    }
+    ret->ratio = whole.ratio;
+    ret->low = whole.low;
+    ret->high = whole.high;
+    ret->weight_ns = whole.weight_ns;
 }
 
 /** Says whether one may be slower, or nothing can be known about it. */

@@ -69,33 +69,19 @@ static enum rp_judgement_verdict verdict_of(enum rp_outcome outcome)
     }
 }
 
-/** With other arguments it must be right and not slower; what it gains is that of the command
- * line's. */
-static enum rp_judgement_verdict counted_verdict(const struct judged_kernel *k)
-{
-    const enum rp_judgement_verdict verdict = verdict_of(k->decision.outcome);
-
-    if (k->decision.unsafe)
-        return RP_JUDGED_UNSAFE;
-    return verdict == RP_JUDGED_EQUAL && k->arguments ? RP_JUDGED_FASTER : verdict;
-}
-
-/** Returns the kernel of the most serious verdict, the first of these. Where some gain and others
- * do not, those that gain count. */
-static const struct judged_kernel *deciding_kernel(const struct judging *j,
-                                                   enum rp_judgement_verdict *ret)
+/** Returns the kernel with the most serious verdict, the first of these; NULL: each is right and
+ * not slower. */
+static const struct judged_kernel *worst_kernel(const struct judging *j,
+                                                enum rp_judgement_verdict *ret)
 {
     const struct judged_kernel *worst = NULL;
-    bool gains = false;
 
-    *ret = RP_JUDGED_COUNT;
-    for (size_t i = 0; i < j->kernel_count; i++)
-        gains |= !j->kernels[i].arguments && j->kernels[i].decision.outcome == RP_OUTCOME_FASTER;
+    *ret = RP_JUDGED_SAME;
     for (size_t i = 0; i < j->kernel_count; i++) {
-        enum rp_judgement_verdict verdict = counted_verdict(&j->kernels[i]);
+        const struct rp_decision *d = &j->kernels[i].decision;
+        const enum rp_judgement_verdict verdict =
+            d->unsafe ? RP_JUDGED_UNSAFE : verdict_of(d->outcome);
 
-        if (verdict == RP_JUDGED_EQUAL && gains)
-            verdict = RP_JUDGED_FASTER;
         if (verdict < *ret) {
             *ret = verdict;
             worst = &j->kernels[i];
@@ -104,32 +90,48 @@ static const struct judged_kernel *deciding_kernel(const struct judging *j,
     return worst;
 }
 
-/** The time of the whole is the sum of its parts: ratios are weighted by the time before. */
+/** With the arguments of --sizes it must be right and not slower; what it gains is that of the
+ * command line's. */
 static void weigh(struct judging *j)
 {
-    double before = 0, after = 0, most = 0, least = 0;
+    rp_autofree struct rp_part *parts = rp_alloc_zero(j->kernel_count + 1, sizeof *parts);
+    struct rp_part whole;
+    size_t count = 0;
+    bool known = true;
 
     for (size_t i = 0; i < j->kernel_count; i++) {
         const struct judged_kernel *k = &j->kernels[i];
         const struct rp_decision *d = &k->decision;
-        const double weight = k->time_ns > 0 ? k->time_ns : 1;
 
         j->error += d->error;
         if (k->arguments)
             continue;
-        if (!d->ratio_known)
-            return;
-        before += weight;
-        after += weight / d->ratio;
-        most += weight / d->low;
-        least += weight / d->high;
+        known = known && d->ratio_known;
+        parts[count++] =
+            (struct rp_part){k->time_ns > 0 ? k->time_ns : d->weight_ns, d->ratio, d->low, d->high};
     }
-    j->ratio_known = before > 0;
-    if (j->ratio_known) {
-        j->ratio = before / after;
-        j->low = before / most;
-        j->high = before / least;
-    }
+    j->ratio_known = known && count > 0;
+    if (!j->ratio_known)
+        return;
+    whole = rp_weigh_parts(parts, count);
+    j->ratio = whole.ratio;
+    j->low = whole.low;
+    j->high = whole.high;
+}
+
+/** Where all kernels are right and none is slower, the whole has to gain what was asked for. */
+static enum rp_judgement_verdict whole_verdict(const struct judging *j)
+{
+    const double asked = 1 + j->o->least_improvement;
+    bool gains = false;
+
+    for (size_t i = 0; i < j->kernel_count; i++)
+        gains |= !j->kernels[i].arguments && j->kernels[i].decision.outcome == RP_OUTCOME_FASTER;
+    if (!j->ratio_known)
+        return RP_JUDGED_UNDECIDED;
+    if (!gains || j->high < asked)
+        return RP_JUDGED_EQUAL;
+    return j->low > asked ? RP_JUDGED_FASTER : RP_JUDGED_UNDECIDED;
 }
 
 /** Writes "1.26 times as fast (1.25 to 1.27)". */
@@ -150,18 +152,24 @@ static void put_place(const struct judging *j, const struct judged_kernel *k, st
         rp_buf_printf(to, "with the arguments '%s', ", k->arguments);
 }
 
-static void put_reason(const struct judging *j, const struct judged_kernel *k,
+static void put_whole(const struct judging *j, enum rp_judgement_verdict verdict, struct rp_buf *to)
+{
+    if (!j->ratio_known) {
+        rp_buf_puts(to, "with its own arguments the program launches no kernel that differs, and a "
+                        "gain with those of --sizes does not count");
+        return;
+    }
+    put_speed(j->ratio, j->low, j->high, to);
+    if (verdict != RP_JUDGED_FASTER)
+        rp_buf_printf(to, "; more than %.4g times as fast is asked for",
+                      1 + j->o->least_improvement);
+}
+
+static void put_kernel(const struct judging *j, const struct judged_kernel *k,
                        enum rp_judgement_verdict verdict, struct rp_buf *to)
 {
     const struct rp_decision *d = &k->decision;
 
-    if (verdict == RP_JUDGED_FASTER || (verdict == RP_JUDGED_EQUAL && j->ratio_known)) {
-        put_speed(j->ratio, j->low, j->high, to);
-        if (verdict == RP_JUDGED_EQUAL)
-            rp_buf_printf(to, "; more than %.4g times as fast is asked for",
-                          1 + j->o->least_improvement);
-        return;
-    }
     put_place(j, k, to);
     if (verdict == RP_JUDGED_SLOWER && d->ratio_known)
         put_speed(d->ratio, d->low, d->high, to);
@@ -176,8 +184,13 @@ void judging_decide(struct judging *j)
     rp_autobuf text = {0};
 
     weigh(j);
-    k = deciding_kernel(j, &verdict);
-    put_reason(j, k, verdict, &text);
+    k = worst_kernel(j, &verdict);
+    if (k) {
+        put_kernel(j, k, verdict, &text);
+    } else {
+        verdict = whole_verdict(j);
+        put_whole(j, verdict, &text);
+    }
     judging_end(j, verdict, "%s", rp_buf_text(&text));
 }
 

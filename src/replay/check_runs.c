@@ -95,8 +95,11 @@ static char *in_words(const struct rp_check_runs *c, bool beside, const char *co
     struct rp_buf text = {0};
 
     if (!c->fresh && c->change.addresses)
-        rp_buf_printf(&text, "with the captured inputs, memory that atomics of %s update %s in %s",
-                      names[0], c->change.why, names[1]);
+        rp_buf_printf(&text,
+                      "with the captured inputs, memory that atomics of %s update %s in %s "
+                      "(%zu address%s, first 0x%" PRIx64 ")",
+                      names[0], c->change.why, names[1], c->change.addresses,
+                      c->change.addresses == 1 ? "" : "es", c->change.address);
     if (!c->fresh)
         return text.len ? rp_buf_steal(&text) : NULL;
     if (beside)

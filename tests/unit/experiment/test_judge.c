@@ -81,6 +81,69 @@ static void reads_what_is_there(void **state)
     rp_compared_free(&c);
 }
 
+/* An atomic that is missing is no other output, unless there is one. */
+static void a_missing_atomic_is_unsafe(void **state)
+{
+    static const struct {
+        const char *checks, *b;
+        bool unsafe;
+    } cases[] = {
+        {"\"new\": [], \"atomics\": {\"address\": 4096}", "\"wrong_runs\": 0", true},
+        {"\"new\": [], \"atomics\": {\"address\": 4096}", "\"wrong_runs\": 1", false},
+        {"\"new\": [{}], \"atomics\": null", "\"wrong_runs\": 0", true},
+        {"\"new\": [], \"atomics\": null", "\"wrong_runs\": 0", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rp_autofree char *text =
+            rp_format("{\"verdict\": \"different output\", \"reason\": \"x\", \"checks\": {%s}, "
+                      "\"b\": {%s}, \"rule\": {\"margin\": 0.03, \"alpha\": 0.01}}",
+                      cases[i].checks, cases[i].b);
+        struct rp_err err = RP_ERR_INIT;
+        struct rp_compared c;
+
+        assert_int_equal(compared_read(text, &c, &err), 0);
+        assert_int_equal(c.comparison.unsafe, cases[i].unsafe);
+        rp_compared_free(&c);
+    }
+}
+
+/** `replay compare` prints this file of a capture's folder. */
+static void geometries_are_weighted_by_their_time(void **state)
+{
+    rp_autofree char *self = scratch_script(
+        "rocm-perf", "#!/bin/sh\nwhile [ \"$1\" != --capture-dir ]; do shift; done\n"
+                     "case $2 in big) us=306 r=1;; *) us=6 r=3;; esac\n"
+                     "echo '{\"verdict\": \"equal\", \"a\": {\"median_us\": '$us'}, \"ratio\": "
+                     "{\"estimate\": '$r', \"low\": '$r', \"high\": '$r'}, "
+                     "\"rule\": {\"margin\": 0.01, \"alpha\": 0.01}}'\n");
+    char big[] = "big", small[] = "small";
+    struct rp_captured list[] = {{.folder = big, .name = big}, {.folder = small, .name = small}};
+    const struct rp_captures captures = {.list = list, .count = 2, .covered = -1};
+    struct rp_run_deadline patience = {0};
+    const struct rp_child_context measure = {
+        .self = self, .folder = scratch_dir, .patience = &patience, .least_improvement = 0.01};
+    const struct rp_time_floor floor = {.same_work = false};
+    const struct rp_judged_kernel kernel = {
+        .measure = &measure, .before = "before", .captures = &captures, .floor = &floor};
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_decision d;
+    json_t *json = NULL;
+
+    (void)state;
+    assert_int_equal(rp_judge(&kernel, "after", &d, &json, &err), 0);
+    assert_float_equal(d.ratio, 312.0 / 308, 1e-9);
+    assert_float_equal(d.weight_ns, 312000, 1e-6);
+    json_decref(json);
+    /* A profile knows how often there is one of them. */
+    list[0].weight = 1000;
+    list[1].weight = 9000;
+    assert_int_equal(rp_judge(&kernel, "after", &d, &json, &err), 0);
+    assert_float_equal(d.ratio, 10.0 / 4, 1e-9);
+    json_decref(json);
+}
+
 /* What overlaps with the captured values' interval differs by noise, if the verdict is "faster". */
 static void a_gain_that_holds_is_less_only_where_that_is_shown(void **state)
 {
@@ -405,6 +468,8 @@ int main(void)
         cmocka_unit_test(one_name_of_two_files_is_refused),
         cmocka_unit_test(what_is_one_kernel_is_let_pass),
         cmocka_unit_test(names_are_those_of_the_symbol),
+        cmocka_unit_test(a_missing_atomic_is_unsafe),
+        cmocka_unit_test(geometries_are_weighted_by_their_time),
     };
 
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

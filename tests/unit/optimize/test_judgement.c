@@ -28,6 +28,9 @@ static const struct row rows[] = {
     {{RP_OUTCOME_EQUAL, RP_OUTCOME_FASTER}, {NULL, "7"}, false, 2, RP_JUDGED_EQUAL},
     {{RP_OUTCOME_FASTER, RP_OUTCOME_SLOWER}, {NULL, "7"}, false, 2, RP_JUDGED_SLOWER},
     {{RP_OUTCOME_FASTER, RP_OUTCOME_IMPOSSIBLE}, {NULL, "7"}, false, 2, RP_JUDGED_IMPOSSIBLE},
+    {{RP_OUTCOME_EQUAL}, {"7"}, false, 1, RP_JUDGED_UNDECIDED},
+    {{RP_OUTCOME_FASTER}, {"7"}, false, 1, RP_JUDGED_UNDECIDED},
+    {{RP_OUTCOME_WRONG}, {"7"}, false, 1, RP_JUDGED_WRONG},
 };
 
 static void the_most_serious_counts(void **state)
@@ -51,7 +54,53 @@ static void the_most_serious_counts(void **state)
         judging_decide(&j);
         if (j.verdict != rows[i].verdict)
             fail_msg("row %zu: %s", i, rp_judgement_word(j.verdict));
+        if (strstr(j.reason, "inf") || strstr(j.reason, "nan"))
+            fail_msg("row %zu: %s", i, j.reason);
     }
+}
+
+/* A kernel that gains makes no whole that does: 10 us become 2, beside what takes 990. */
+static void the_whole_has_to_gain(void **state)
+{
+    static const struct {
+        double time_ns, low, high;
+        enum rp_judgement_verdict verdict;
+    } cases[] = {
+        {90, 5, 5, RP_JUDGED_FASTER},    /* 1.0870 */
+        {990, 5, 5, RP_JUDGED_EQUAL},    /* 1.0081 */
+        {990, 2, 9, RP_JUDGED_EQUAL},    /* 1.0050 to 1.0090 */
+        {700, 2, 9, RP_JUDGED_UNDECIDED} /* 1.0071 to 1.0127 */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rp_judgement_options options = {.least_improvement = 0.01};
+        struct judged_kernel kernels[2] = {
+            {.time_ns = 10, .decision = {RP_OUTCOME_FASTER, true, 5, cases[i].low, cases[i].high}},
+            {.time_ns = cases[i].time_ns, .decision = {RP_OUTCOME_EQUAL, true, 1, 1, 1}}};
+        struct judging j = {.o = &options, .kernels = kernels, .kernel_count = 2};
+
+        judging_decide(&j);
+        if (j.verdict != cases[i].verdict)
+            fail_msg("row %zu: %s: %s", i, rp_judgement_word(j.verdict), j.reason);
+        if (j.verdict != RP_JUDGED_FASTER)
+            assert_non_null(strstr(j.reason, "; more than 1.01 times as fast is asked for"));
+    }
+}
+
+/* Of captures that were given no profile tells the time: the dispatches themselves do. */
+static void captures_are_weighted_by_their_time(void **state)
+{
+    const struct rp_judgement_options options = {.least_improvement = 0.01};
+    struct judged_kernel kernels[2] = {
+        {.decision = {RP_OUTCOME_EQUAL, true, 1, 1, 1, .weight_ns = 306940}},
+        {.decision = {RP_OUTCOME_FASTER, true, 2.25, 2.25, 2.25, .weight_ns = 6370}}};
+    struct judging j = {.o = &options, .kernels = kernels, .kernel_count = 2};
+
+    (void)state;
+    judging_decide(&j);
+    assert_int_equal(j.verdict, RP_JUDGED_FASTER);
+    assert_float_equal(j.ratio, 313310.0 / (306940 + 6370 / 2.25), 1e-9); /* 1.0114 */
 }
 
 static void ratios_are_weighted_by_time(void **state)
@@ -145,6 +194,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_most_serious_counts),
         cmocka_unit_test(ratios_are_weighted_by_time),
+        cmocka_unit_test(the_whole_has_to_gain),
+        cmocka_unit_test(captures_are_weighted_by_their_time),
         cmocka_unit_test(the_program_has_the_last_word),
         cmocka_unit_test_setup_teardown(counted_work_is_a_floor, scratch_begin, scratch_end),
     };
