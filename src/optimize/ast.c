@@ -577,3 +577,59 @@ const struct rp_ast_node *rp_ast_call_target(const struct rp_ast_node *node)
         target = &target->children[0];
     return target;
 }
+
+const struct rp_ast_node *rp_ast_bare(const struct rp_ast_node *node)
+{
+    while (node->count == 1 &&
+           (node->cast || rp_ast_is(node, "ParenExpr") || rp_ast_is(node, "ExprWithCleanups")))
+        node = &node->children[0];
+    return node;
+}
+
+uint64_t rp_ast_variable(const struct rp_ast_node *node)
+{
+    node = rp_ast_bare(node);
+    return rp_ast_is(node, "DeclRefExpr") &&
+                   (is_text(node->ref_kind, "VarDecl") || is_text(node->ref_kind, "ParmVarDecl"))
+               ? node->ref_id
+               : 0;
+}
+
+const struct rp_ast_node *rp_ast_declaration(const struct rp_ast_node *node, uint64_t id)
+{
+    if (node->id == id && rp_ast_is(node, "VarDecl"))
+        return node;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct rp_ast_node *found = rp_ast_declaration(&node->children[i], id);
+
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+bool rp_ast_changes(const struct rp_ast_node *node, uint64_t variable)
+{
+    bool unary =
+        rp_ast_is(node, "UnaryOperator") &&
+        (is_text(node->opcode, "++") || is_text(node->opcode, "--") || is_text(node->opcode, "&"));
+    bool assigns = rp_ast_is(node, "CompoundAssignOperator") ||
+                   (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, "="));
+
+    if ((unary || assigns) && node->count && rp_ast_variable(&node->children[0]) == variable)
+        return true;
+    /* A reference is bound where a variable stands without being read. */
+    if (rp_ast_is(node, "VarDecl") && node->type && strchr(node->type, '&') && node->count &&
+        rp_ast_variable(&node->children[0]) == variable)
+        return true;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct rp_ast_node *child = &node->children[i];
+
+        if (rp_ast_is(node, "CallExpr") && rp_ast_is(child, "DeclRefExpr") &&
+            rp_ast_variable(child) == variable)
+            return true;
+        if (rp_ast_changes(child, variable))
+            return true;
+    }
+    return false;
+}

@@ -112,6 +112,15 @@ bool rp_ast_is_pointer(const struct rp_ast_node *node);
 /** Says whether a declaration is that of a reference. */
 bool rp_ast_is_reference(const struct rp_ast_node *node);
 
+/** Removes parentheses and casts that do not change the value. */
+const struct rp_ast_node *rp_ast_bare(const struct rp_ast_node *node);
+/** Returns the variable that an expression is, without more. 0 means none. */
+uint64_t rp_ast_variable(const struct rp_ast_node *node);
+/** Finds the declaration of a variable below a node, or returns NULL. */
+const struct rp_ast_node *rp_ast_declaration(const struct rp_ast_node *node, uint64_t id);
+/** Says whether something below a node changes a variable, or lets others do it. */
+bool rp_ast_changes(const struct rp_ast_node *node, uint64_t variable);
+
 static inline const struct rp_ast_node *rp_ast_child(const struct rp_ast_node *node, size_t at)
 {
     static const struct rp_ast_node none = {0};

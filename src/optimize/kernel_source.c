@@ -42,37 +42,6 @@ static bool is_text(const char *text, const char *is)
     return text && strcmp(text, is) == 0;
 }
 
-/** Removes parentheses and casts that do not change the value. */
-static const struct rp_ast_node *bare(const struct rp_ast_node *node)
-{
-    while (node->count == 1 &&
-           (node->cast || rp_ast_is(node, "ParenExpr") || rp_ast_is(node, "ExprWithCleanups")))
-        node = &node->children[0];
-    return node;
-}
-
-static uint64_t variable_of(const struct rp_ast_node *node)
-{
-    node = bare(node);
-    return rp_ast_is(node, "DeclRefExpr") &&
-                   (is_text(node->ref_kind, "VarDecl") || is_text(node->ref_kind, "ParmVarDecl"))
-               ? node->ref_id
-               : 0;
-}
-
-static const struct rp_ast_node *declaration(const struct rp_ast_node *node, uint64_t id)
-{
-    if (node->id == id && rp_ast_is(node, "VarDecl"))
-        return node;
-    for (size_t i = 0; i < node->count; i++) {
-        const struct rp_ast_node *found = declaration(&node->children[i], id);
-
-        if (found)
-            return found;
-    }
-    return NULL;
-}
-
 static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *function,
                      unsigned *left, int64_t *ret);
 
@@ -105,7 +74,7 @@ static bool evaluate_binary(const struct rp_ast_node *node, const struct rp_ast_
 static bool evaluate_constant(const struct rp_ast_node *node, const struct rp_ast_node *function,
                               unsigned *left, int64_t *ret)
 {
-    const struct rp_ast_node *variable = declaration(function, variable_of(node));
+    const struct rp_ast_node *variable = rp_ast_declaration(function, rp_ast_variable(node));
 
     return variable && variable->count == 1 &&
            (variable->constant ||
@@ -119,7 +88,7 @@ static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *f
 {
     char *end;
 
-    node = bare(node);
+    node = rp_ast_bare(node);
     if (*left == 0)
         return false;
     --*left;
@@ -136,43 +105,16 @@ static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *f
         return evaluate(&node->children[0], function, left, ret) &&
                !__builtin_sub_overflow(0, *ret, ret);
     }
-    return variable_of(node) && evaluate_constant(node, function, left, ret);
-}
-
-/** Says whether something below a node changes a variable, or lets others do it. */
-static bool changes(const struct rp_ast_node *node, uint64_t variable)
-{
-    bool unary =
-        rp_ast_is(node, "UnaryOperator") &&
-        (is_text(node->opcode, "++") || is_text(node->opcode, "--") || is_text(node->opcode, "&"));
-    bool assigns = rp_ast_is(node, "CompoundAssignOperator") ||
-                   (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, "="));
-
-    if ((unary || assigns) && node->count && variable_of(&node->children[0]) == variable)
-        return true;
-    /* A reference is bound where a variable stands without being read. */
-    if (rp_ast_is(node, "VarDecl") && node->type && strchr(node->type, '&') && node->count &&
-        variable_of(&node->children[0]) == variable)
-        return true;
-    for (size_t i = 0; i < node->count; i++) {
-        const struct rp_ast_node *child = &node->children[i];
-
-        if (rp_ast_is(node, "CallExpr") && rp_ast_is(child, "DeclRefExpr") &&
-            variable_of(child) == variable)
-            return true;
-        if (changes(child, variable))
-            return true;
-    }
-    return false;
+    return rp_ast_variable(node) && evaluate_constant(node, function, left, ret);
 }
 
 /** Says whether a variable in an expression is changed in the loop. */
 static bool varies(const struct rp_ast_node *node, const struct rp_ast_node *loop)
 {
-    uint64_t variable = variable_of(node);
+    uint64_t variable = rp_ast_variable(node);
 
-    if (variable && (changes(&loop->children[FOR_BODY], variable) ||
-                     changes(&loop->children[FOR_STEP], variable)))
+    if (variable && (rp_ast_changes(&loop->children[FOR_BODY], variable) ||
+                     rp_ast_changes(&loop->children[FOR_STEP], variable)))
         return true;
     for (size_t i = 0; i < node->count; i++)
         if (varies(&node->children[i], loop))
@@ -192,7 +134,7 @@ static bool read_step(const struct rp_ast_node *node, const struct rp_ast_node *
 {
     bool plus, minus;
 
-    node = bare(node);
+    node = rp_ast_bare(node);
     if (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, ",") && node->count == 2)
         return read_step(&node->children[0], condition, ret) ||
                read_step(&node->children[1], condition, ret);
@@ -200,11 +142,11 @@ static bool read_step(const struct rp_ast_node *node, const struct rp_ast_node *
     minus = is_text(node->opcode, "--") || is_text(node->opcode, "-=");
     if (!(plus || minus) || node->count == 0)
         return false;
-    ret->variable = variable_of(&node->children[0]);
+    ret->variable = rp_ast_variable(&node->children[0]);
     ret->by = node->count == 2 ? &node->children[1] : NULL;
     ret->down = minus;
-    return ret->variable && (variable_of(&condition->children[0]) == ret->variable ||
-                             variable_of(&condition->children[1]) == ret->variable);
+    return ret->variable && (rp_ast_variable(&condition->children[0]) == ret->variable ||
+                             rp_ast_variable(&condition->children[1]) == ret->variable);
 }
 
 static const struct rp_ast_node *initial_value(const struct rp_ast_node *init, uint64_t variable)
@@ -212,7 +154,7 @@ static const struct rp_ast_node *initial_value(const struct rp_ast_node *init, u
     if (rp_ast_is(init, "VarDecl") && init->id == variable && init->count)
         return &init->children[init->count - 1];
     if (rp_ast_is(init, "BinaryOperator") && is_text(init->opcode, "=") && init->count == 2 &&
-        variable_of(&init->children[0]) == variable)
+        rp_ast_variable(&init->children[0]) == variable)
         return &init->children[1];
     for (size_t i = 0; i < init->count; i++) {
         const struct rp_ast_node *found = initial_value(&init->children[i], variable);
@@ -283,16 +225,16 @@ static struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
 
     if (!rp_ast_is(loop, "ForStmt") || loop->count != FOR_CHILDREN)
         return count;
-    condition = bare(&loop->children[FOR_CONDITION]);
+    condition = rp_ast_bare(&loop->children[FOR_CONDITION]);
     if (!is_comparison(condition))
         return count;
     count.why_not = "its counter does not change by steps of one size";
     if (!read_step(&loop->children[FOR_STEP], condition, &step))
         return count;
-    first = variable_of(&condition->children[0]) == step.variable;
+    first = rp_ast_variable(&condition->children[0]) == step.variable;
     bound = &condition->children[first ? 1 : 0];
     count.why_not = "its body changes its counter or its bound";
-    if (changes(&loop->children[FOR_BODY], step.variable) || varies(bound, loop) ||
+    if (rp_ast_changes(&loop->children[FOR_BODY], step.variable) || varies(bound, loop) ||
         (step.by && varies(step.by, loop)))
         return count;
     count.counted = true;
@@ -375,6 +317,7 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
         err->code = RP_BAD_INPUT;
     if (rc < 0)
         return -(int)err->code;
+    rp_memory_sums_find(found.function, source);
     source->shape = rp_kernel_shape_make(found.functions, found.count, source->bytes);
     return 0;
 }
@@ -422,6 +365,11 @@ void rp_kernel_source_free(struct rp_kernel_source *source)
     }
     free(source->strides);
     free(source->skipped);
+    for (size_t i = 0; i < source->change_count; i++) {
+        free(source->changes[i].title);
+        free(source->changes[i].kernel_text);
+    }
+    free(source->changes);
     rp_kernel_shape_free(source->shape);
     free(source->path);
     free(source->text);
@@ -761,7 +709,7 @@ static const char *sum_type(const struct rp_ast_node *node, const struct rp_ast_
     if (!rp_ast_is(body, "CompoundAssignOperator") || !is_text(body->opcode, "+=") ||
         body->count != 2 || !rp_ast_is(&body->children[0], "DeclRefExpr"))
         return NULL;
-    variable = declaration(function, body->children[0].ref_id);
+    variable = rp_ast_declaration(function, body->children[0].ref_id);
     if (!variable || variable->storage || names(&body->children[1], variable->id) ||
         names(&node->children[FOR_CONDITION], variable->id) ||
         names(&node->children[FOR_STEP], variable->id))

@@ -36,7 +36,14 @@ struct rp_kernel_source {
     size_t stride_count;
     bool *skipped;      /**< rp_source_pieces; NULL: the compiler takes all of the kernel */
     size_t piece_count; /**< of skipped */
+    struct rp_source_change *changes; /**< that the tree allows, the most promising first */
+    size_t change_count;
     struct rp_kernel_shape *shape;
+};
+
+/** Is a whole new text of the kernel. */
+struct rp_source_change {
+    char *title, *kernel_text;
 };
 
 struct rp_source_array {
@@ -113,6 +120,9 @@ int rp_source_loops_find(const struct rp_ast_node *function, struct rp_kernel_so
 
 /** Fills in arrays and strides with their numbers, likewise. */
 void rp_source_arrays_find(const struct rp_ast_node *function, struct rp_kernel_source *source);
+
+/** Adds changes that keep an element of memory in a register; loops are known. */
+void rp_memory_sums_find(const struct rp_ast_node *function, struct rp_kernel_source *source);
 
 /* Whether the file that is compiled (--unit) includes the header whose kernels are changed. */
 

@@ -48,7 +48,8 @@ struct rp_unroll_step {
     unsigned factor;
 };
 
-enum { FACTORS = RP_UNROLL_MAX - RP_UNROLL_MIN + 1 };
+/* A factor of 1 is one more: it leaves a loop as it is. */
+enum { FACTORS = RP_UNROLL_MAX - RP_UNROLL_MIN + 1, MOST_STEPS = FACTORS + 1 };
 
 /* Powers of two come first: trip counts mostly are multiples of them, and addresses stay cheap. */
 static const unsigned usual[FACTORS] = {2, 4, 8, 3, 6, 5, 7};
@@ -173,9 +174,15 @@ static bool is_of_pass(const struct ranked *ranked, unsigned factor, bool first_
     return factor <= ranked->trips && (ranked->trips % factor == 0) == first_pass;
 }
 
+/** Says whether the kernel waits for its own code: copies of a loop's body are what is too much. */
+static bool waits_for_code(const struct rp_kernel_facts *facts)
+{
+    return facts && facts->cause && strcmp(facts->cause, "instruction_cache_misses") == 0;
+}
+
 /**
  * @param facts NULL: nothing is known
- * @param ret has room for loop_count * 7 entries
+ * @param ret has room for loop_count * MOST_STEPS entries
  * @return how many were written
  */
 static size_t unroll_plan(const struct rp_kernel_source *source,
@@ -195,6 +202,9 @@ static size_t unroll_plan(const struct rp_kernel_source *source,
     }
     if (count)
         qsort(loops, count, sizeof *loops, most_promising_first);
+    for (size_t i = 0; waits_for_code(facts) && i < count; i++)
+        if (loops[i].trips > 1)
+            ret[steps++] = (struct rp_unroll_step){loops[i].loop, 1};
     for (int pass = 0; pass < 2; pass++)
         for (size_t f = 0; f < FACTORS; f++)
             for (size_t i = 0; i < count; i++)
@@ -299,7 +309,9 @@ static int first_untried(const struct rp_proposer_input *input, const struct rp_
             same[plan[i].loop] += strcmp(attempt->outcome, "same code") == 0;
         if (attempt || is_original(source, text) || same[plan[i].loop] >= MOST_SAME)
             continue;
-        ret->title = rp_format("unroll the loop at line %u by %u", loop->line, plan[i].factor);
+        ret->title = plan[i].factor > 1
+                         ? rp_format("unroll the loop at line %u by %u", loop->line, plan[i].factor)
+                         : rp_format("do not unroll the loop at line %u", loop->line);
         ret->bytes = strlen(text);
         ret->kernel_text = rp_steal(text);
         return 1;
@@ -311,8 +323,7 @@ static int propose_unroll(void *state, const struct rp_proposer_input *input,
                           struct rp_proposal *ret, struct rp_err *err)
 {
     size_t loops = input->source->loop_count;
-    rp_autofree struct rp_unroll_step *plan =
-        rp_alloc_zero(loops * (RP_UNROLL_MAX - RP_UNROLL_MIN + 1) + 1, sizeof *plan);
+    rp_autofree struct rp_unroll_step *plan = rp_alloc_zero(loops * MOST_STEPS + 1, sizeof *plan);
     rp_autofree unsigned *same = rp_alloc_zero(loops + 1, sizeof *same);
 
     (void)state;

@@ -130,6 +130,22 @@ static int propose_strides(const struct rp_proposer_input *input, struct rp_prop
     return 0;
 }
 
+/** Makes what the source's tree allows. */
+static int propose_change(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    for (size_t i = 0; i < input->source->change_count; i++) {
+        const struct rp_source_change *change = &input->source->changes[i];
+
+        if (is_tried(input, change->kernel_text))
+            continue;
+        *ret = (struct rp_proposal){.title = rp_strdup(change->title),
+                                    .bytes = strlen(change->kernel_text),
+                                    .kernel_text = rp_strdup(change->kernel_text)};
+        return 1;
+    }
+    return 0;
+}
+
 /** Says how large workgroups are, and asks for nothing else. */
 static int propose_bounds(const struct rp_proposer_input *input, struct rp_proposal *ret)
 {
@@ -170,10 +186,9 @@ static const struct remedy {
     bool elsewhere; /**< it is tried also where another cause, or none, is known */
     int (*propose)(const struct rp_proposer_input *input, struct rp_proposal *ret);
 } remedies[] = {
-    {"lds_bank_conflicts", false, propose_strides},
-    {"lds_bank_conflicts", true, propose_padding},
-    {"register_spills", false, propose_bounds},
-    {"low_occupancy", false, propose_bounds},
+    {"lds_bank_conflicts", false, propose_strides}, {"lds_bank_conflicts", true, propose_padding},
+    {"register_spills", false, propose_bounds},     {"low_occupancy", false, propose_bounds},
+    {"memory_latency", true, propose_change},
 };
 
 static bool is_for_cause(const struct rp_proposer_input *input, const struct remedy *remedy)

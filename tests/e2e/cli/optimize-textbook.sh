@@ -26,3 +26,14 @@ import json, sys
 attempt, = json.load(open(sys.argv[1]))["accepted"]
 assert attempt["ratio"]["low"] > 2, attempt["ratio"]
 END
+
+# A sum in memory is kept in a register.
+cp "$SOURCE/tests/e2e/programs/column_sums.hip" .
+expect 0 rocm-perf hipcc -O3 -g column_sums.hip -o column_sums
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf optimize ./column_sums --device software --max-iters 1 --max-rounds 1 -o memory
+says out "keep the element of sums in a register in the loop at line 10, unrolled by 8: accepted"
+python3 - memory/optimize.json <<'END' || fail "no gain"
+import json, sys
+attempt, = json.load(open(sys.argv[1]))["accepted"]
+assert attempt["ratio"]["low"] > 3, attempt["ratio"]
+END

@@ -72,6 +72,15 @@ static void without_facts_powers_of_two_come_first(void **state)
     plan_is(NULL, "5*2 7*2 9*2 7*4 9*4 7*8 9*8 5*3 7*3 9*3 5*6 7*6 9*6 7*5 9*5 7*7 9*7" REST);
 }
 
+static void a_kernel_that_waits_for_its_code_gets_less_of_it_first(void **state)
+{
+    struct rp_kernel_facts facts = {.cause = (char *)"instruction_cache_misses"};
+
+    (void)state;
+    plan_is(&facts, "5*1 7*1 9*1 "
+                    "5*2 7*2 9*2 7*4 9*4 7*8 9*8 5*3 7*3 9*3 5*6 7*6 9*6 7*5 9*5 7*7 9*7" REST);
+}
+
 static void stalls_choose_the_loop_and_the_factor(void **state)
 {
     struct rp_stalled_line lines[] = {{(char *)"/somewhere/k.hip:9", 60, 0.6},
@@ -313,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest group_0[] = {
         cmocka_unit_test(without_facts_powers_of_two_come_first),
+        cmocka_unit_test(a_kernel_that_waits_for_its_code_gets_less_of_it_first),
         cmocka_unit_test(stalls_choose_the_loop_and_the_factor),
         cmocka_unit_test(few_free_registers_mean_small_steps),
         cmocka_unit_test(every_proposal_is_new_and_passes_the_guards),

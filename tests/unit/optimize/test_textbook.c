@@ -232,6 +232,14 @@ static const struct planted {
      256,
      "launch bounds of 256 work-items, as launched, and no more than that",
      {"__global__ void __launch_bounds__(256) exponentiate("}},
+    {"column_sum_in_memory",
+     "_Z13bias_gradientPKfPfii",
+     "memory_latency",
+     256,
+     "keep the element of bias in a register in the loop at line 31, unrolled by 8",
+     {"    if (0 < rows) {\n        auto bias_value = bias[column];\n#pragma unroll 8\n",
+      "bias_value += gradient[(size_t)row * columns + column];\n",
+      "\n        bias[column] = bias_value;\n    }"}},
 };
 
 static void check_planted(const struct planted *one)
@@ -276,6 +284,140 @@ static void planted_mistakes_are_mended_first(void **state)
         check_planted(&planted[i]);
 }
 
+/* What is done with an element of memory in each round is done in a register. */
+static const char elements[] =
+    "#include \"hip_small.h\"\n"
+    "#define AT p[i]\n"
+    "struct sizes { int n; };\n"
+    "template <typename T> __global__ void elements(T *p, const T *q, int n, sizes s, int *at)\n"
+    "{\n"
+    "    __shared__ T lds[64], rows[4][8];\n"
+    "    T own[4] = {};\n"
+    "    int i = threadIdx.x;\n"
+    "    for (int k = 0; k < n; k++) p[i] += q[k] * sqrtf(q[k]); // p[i]\n"
+    "    #pragma unroll 2\n"
+    "    for (unsigned k = i; k < n; k += 2) {\n"
+    "        T t = q[k];\n"
+    "        rows[1][i + 1] = t + rows[1][i + 1];\n"
+    "    }\n"
+    "    for (int k = 0; k < 3; k++) lds[i] -= 1;\n"
+    "    for (auto k = i; k < s.n; ++k) *p = *p * 2;\n"
+    /* These stay as they are. */
+    "    for (int k = 0; k < n; k++) p[i] += p[k];\n"                   /* another element */
+    "    for (int k = 0; k < n; k++) p[k] += q[i];\n"                   /* of each round */
+    "    for (int k = 0; k < n; k++) { int j = i; p[j] += q[k]; }\n"    /* of the loop's own */
+    "    for (int k = 0; k < n; k++) p[at[i]] += q[k];\n"               /* an index in memory */
+    "    for (int k = 0; k < n; k++) if (q[k] > 0) p[i] += q[k];\n"     /* not in each round */
+    "    for (int k = 0; k < n; k++) { p[i] += q[k]; if (n) break; }\n" /* not all rounds */
+    "    for (int k = 0; k < n; k++) { p[i] += q[k]; at[k] = 0; }\n"    /* another place */
+    "    for (int k = 0; k < n; k++) { p[i] += q[k]; __syncthreads(); }\n"
+    "    for (int k = 0; k < n; k++) { p[i] += q[k]; atomicAdd((float *)p, 1); }\n"
+    "    for (int k = 0; k < n; k++) { p[i] += q[k]; __threadfence(); }\n"
+    "    for (int k = 0; k < n; k++) own[1] += q[k];\n" /* in a register */
+    "    for (int k = 0; k < n; k++) AT += q[k];\n"
+    "    for (int k = 0; k < n; k++) ((volatile T *)p)[i] += q[k];\n"
+    "    for (int k = 0; k <= n; k++) p[i] += q[k];\n" /* a head that is not read */
+    "    if (n) for (int k = 0; k < n; k++) p[i] += q[k];\n"
+    "    p[0] += own[1] + lds[0] + rows[0][0];\n"
+    "}\n"
+    "template __global__ void elements(float *, const float *, int, sizes, int *);\n";
+
+static const char *const element_texts[] = {
+    "    if (0 < n) {\n"
+    "        auto p_value = p[i];\n"
+    "#pragma unroll 8\n"
+    "        for (int k = 0; k < n; k++) p_value += q[k] * sqrtf(q[k]);\n"
+    "        p[i] = p_value;\n"
+    "    } // p[i]\n",
+    "    if (0 < n) {\n"
+    "        auto p_value = p[i];\n"
+    "        for (int k = 0; k < n; k++) p_value += q[k] * sqrtf(q[k]);\n"
+    "        p[i] = p_value;\n"
+    "    } // p[i]\n",
+    "    if ((unsigned)i < n) {\n"
+    "        auto rows_value = rows[1][i + 1];\n"
+    "#pragma unroll 2\n"
+    "        for (unsigned k = i; k < n; k += 2) {\n"
+    "            T t = q[k];\n"
+    "            rows_value = t + rows_value;\n"
+    "        }\n"
+    "        rows[1][i + 1] = rows_value;\n"
+    "    }\n",
+    "    {\n"
+    "        auto lds_value = lds[i];\n"
+    "#pragma unroll 8\n"
+    "        for (int k = 0; k < 3; k++) lds_value -= 1;\n"
+    "        lds[i] = lds_value;\n"
+    "    }\n",
+    NULL,
+    "    if (i < (s.n)) {\n"
+    "        auto p_value = *p;\n"
+    "#pragma unroll 8\n"
+    "        for (auto k = i; k < s.n; ++k) p_value = p_value * 2;\n"
+    "        *p = p_value;\n"
+    "    }\n",
+    NULL};
+
+/** Each change is the text that is expected, and the guards accept it. */
+static void check_changes(const char *file, const char *all, const char *symbol,
+                          const char *const *texts, size_t count)
+{
+    rp_autofree char *path = scratch_put(file, all);
+    struct rp_compile_command *own = sources_command("hipcc -nogpuinc -O3 {source}", path);
+    struct rp_kernel_source *s = sources_kernel(own, path, symbol);
+
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct rp_source_change *change = &s->changes[i];
+        struct rp_guard_result result;
+        struct rp_err err = RP_ERR_INIT;
+
+        if (i >= count || (texts[i] && !strstr(change->kernel_text, texts[i])))
+            fail_msg("%zu: %s: %s", i, change->title, change->kernel_text);
+        if (rp_guard_check(s, change->kernel_text, strlen(change->kernel_text), RP_EDIT_BODY, own,
+                           "gfx942", scratch_dir, &result, &err) < 0)
+            fail_msg("%s: %s\n%s", change->title, err.text, change->kernel_text);
+        rp_guard_result_free(&result);
+    }
+    assert_int_equal(s->change_count, count);
+    rp_kernel_source_free(s);
+    rp_compile_command_free(own);
+}
+
+static void an_element_is_kept_in_a_register_where_nothing_else_can_use_it(void **state)
+{
+    (void)state;
+    check_changes("e.hip", elements, "_Z8elementsIfEvPT_PKS0_i5sizesPi", element_texts,
+                  sizeof element_texts / sizeof *element_texts);
+}
+
+/** What was kept in a register is a sum like others. */
+static void a_sum_in_a_register_is_split_next(void **state)
+{
+    static const char sum_of_memory[] = "#include \"hip_small.h\"\n"
+                                        "__global__ void sum(float *p, const float *q, int n)\n"
+                                        "{\n"
+                                        "    for (int k = 0; k < n; k++)\n"
+                                        "        p[threadIdx.x] += q[k];\n"
+                                        "}\n";
+    rp_autofree char *path = scratch_put("m.hip", sum_of_memory);
+    struct rp_compile_command *own = sources_command("hipcc -nogpuinc -O3 {source}", path);
+    struct rp_kernel_source *s = sources_kernel(own, path, "_Z3sumPfPKfi"), *next;
+    rp_autofree char *text_2 = NULL, *path_2 = NULL, *made = NULL;
+
+    (void)state;
+    assert_int_equal(s->change_count, 2);
+    text_2 = rp_format("%.*s%s", (int)s->begin, sum_of_memory, s->changes[0].kernel_text);
+    path_2 = scratch_put("m.hip", text_2);
+    next = sources_kernel(own, path_2, "_Z3sumPfPKfi");
+    assert_int_equal(next->change_count, 0);
+    made = rp_split_sum(next, &next->loops[0], 4);
+    assert_non_null(made);
+    assert_non_null(strstr(made, "p_value_3 += q[(k + 3)];"));
+    rp_kernel_source_free(s);
+    rp_kernel_source_free(next);
+    rp_compile_command_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +425,8 @@ int main(void)
         cmocka_unit_test(each_proposal_is_one_change_that_the_guards_accept),
         cmocka_unit_test(planted_mistakes_are_mended_first),
         cmocka_unit_test(sums_are_split_where_nothing_else_happens),
+        cmocka_unit_test(an_element_is_kept_in_a_register_where_nothing_else_can_use_it),
+        cmocka_unit_test(a_sum_in_a_register_is_split_next),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
