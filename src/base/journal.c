@@ -41,7 +41,8 @@ struct rp_journal {
     char *path;
     json_t *records;
     char last_hash[RP_SHA256_TEXT];
-    bool broken; /**< a line may have been written in part: nothing may follow it */
+    const char *again; /**< how a user goes on; NULL: with --resume */
+    bool broken;       /**< a line may have been written in part: nothing may follow it */
 };
 
 static void hash_of(const char *before, const char *body, size_t bytes, char ret[RP_SHA256_TEXT])
@@ -371,11 +372,16 @@ void rp_journal_close(struct rp_journal *journal)
     free(journal);
 }
 
-static int cannot_write(const char *path, struct rp_err *err)
+void rp_journal_set_again(struct rp_journal *journal, const char *again)
 {
-    return rp_fail_with_remedy(err, RP_ENVIRONMENT,
-                               "cannot write %s: %s: %s, and go on with --resume", path,
-                               strerror(errno), rp_journal_remedy(errno));
+    journal->again = again;
+}
+
+static int cannot_write(const struct rp_journal *journal, const char *path, struct rp_err *err)
+{
+    return rp_fail_with_remedy(err, RP_ENVIRONMENT, "cannot write %s: %s: %s, and %s", path,
+                               strerror(errno), rp_journal_remedy(errno),
+                               journal->again ? journal->again : "go on with --resume");
 }
 
 static int write_line(struct rp_journal *journal, const struct rp_buf *line, struct rp_err *err)
@@ -388,10 +394,10 @@ static int write_line(struct rp_journal *journal, const struct rp_buf *line, str
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0)
-            return cannot_write(journal->path, err);
+            return cannot_write(journal, journal->path, err);
         done += (size_t)wrote;
     }
-    return fsync(journal->fd) == 0 ? 0 : cannot_write(journal->path, err);
+    return fsync(journal->fd) == 0 ? 0 : cannot_write(journal, journal->path, err);
 }
 
 int rp_journal_add(struct rp_journal *journal, const char *kind, const char *key, json_t *data,

@@ -60,6 +60,9 @@ const json_t *rp_journal_at(const struct rp_journal *journal, size_t index, cons
 int rp_journal_parse(const char *text, size_t bytes, json_t **ret_records, size_t *ret_good_bytes,
                      char ret_last_hash[65], struct rp_err *err);
 
+/** Says how a user goes on where the journal cannot be written: "judge again". Borrowed. */
+void rp_journal_set_again(struct rp_journal *journal, const char *again);
+
 /** Says what helps where a file of a session cannot be made or written: "make space".
  * @param why an errno */
 const char *rp_journal_remedy(int why);

@@ -51,6 +51,20 @@ void rp_progress_line_show(struct rp_progress_line *line, const char *text);
 /** Call it before anything else is printed there. It does nothing without a terminal. */
 void rp_progress_line_clear(struct rp_progress_line *line);
 
+/** What optimize and judge tell while they work. */
+struct rp_work_progress {
+    struct rp_progress_line line;
+    int64_t began_ns;
+    double budget_s; /**< of all; 0: there is none */
+};
+
+struct rp_work_progress rp_work_progress_begin(double budget_s);
+/** Prints a line that stays. @param progress a struct rp_work_progress, as of the next */
+void rp_work_progress_note(void *progress, const char *line);
+/** Shows on a terminal, below the last line, how long that goes on, and what the budget has left.
+ * Nobody knows how much there will be to do. */
+void rp_work_progress_wait(void *progress, int64_t elapsed_ns);
+
 /** Says where the computation is. */
 struct rp_activity_at {
     enum rp_work_step step;
@@ -250,6 +264,10 @@ uint64_t rp_profile_unrecorded_of(const struct rp_store *store);
 
 /** Writes rounds, kernels and candidates, and in its last lines what ended the session and what was
  * won. */
+/** Says by what a candidate was kept in its folder, and what this machine has no means for. A
+ * result of before says nothing. */
+void rp_sandbox_text(const struct rp_page *page, const json_t *sandbox);
+
 void rp_optimize_summary(const struct rp_session_result *result, const char *source,
                          struct rp_term_style style, struct rp_buf *ret);
 

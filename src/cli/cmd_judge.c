@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,30 +19,10 @@
 struct command {
     struct rp_judge_cli args;
     struct rp_judgement_options o;
-    struct rp_progress_line line;
+    struct rp_work_progress progress;
     struct rp_device_identity on;
     char target[128]; /**< the GPU of captures that are there, for the software device */
 };
-
-static void progress(void *context, const char *line)
-{
-    struct command *c = context;
-
-    rp_progress_line_clear(&c->line);
-    rp_cli_note("%s", line);
-}
-
-static void waiting(void *context, int64_t elapsed_ns)
-{
-    struct command *c = context;
-    const int64_t elapsed_s = elapsed_ns / 1000000000;
-    char text[32];
-
-    if (elapsed_s < RP_PROGRESS_PATIENCE_S)
-        return;
-    snprintf(text, sizeof text, "  %" PRId64 " s", elapsed_s);
-    rp_progress_line_show(&c->line, text);
-}
 
 /* --- for people ----------------------------------------------------------------------------- */
 
@@ -112,26 +91,6 @@ static void put_program(const struct rp_page *page, const json_t *program)
                       text_of(program, "reason"));
 }
 
-/** Says by what the candidate was kept in its folder, and what this machine has no means for. */
-static void put_sandbox(const struct rp_page *page, const json_t *sandbox)
-{
-    static const char *const parts[][2] = {
-        {"files", "files"}, {"network", "the network"}, {"processes", "processes of others"}};
-    rp_autobuf text = {0};
-
-    if (!json_is_true(json_object_get(sandbox, "asked"))) {
-        rp_page_words(page, RP_INK_YELLOW, 0, 2, "sandbox: none (--no-sandbox)");
-        return;
-    }
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const char *by = text_of(sandbox, parts[i][0]);
-
-        rp_buf_printf(&text, "%s%s: %s", i ? "; " : "", parts[i][1],
-                      by ? by : "NOT KEPT, this machine has no means for it");
-    }
-    rp_page_words(page, RP_INK_PLAIN, 0, 2, "sandbox: %s", rp_buf_text(&text));
-}
-
 static void put_text(const struct command *c, const struct rp_judgement *judgement,
                      struct rp_buf *text)
 {
@@ -147,7 +106,7 @@ static void put_text(const struct command *c, const struct rp_judgement *judgeme
     json_array_foreach(json_object_get(judgement->json, "kernels"), i, kernel)
         put_kernel(&page, kernel);
     put_program(&page, json_object_get(judgement->json, "program"));
-    put_sandbox(&page, json_object_get(judgement->json, "sandbox"));
+    rp_sandbox_text(&page, json_object_get(judgement->json, "sandbox"));
     if (c->on.software && json_is_real(json_object_get(judgement->json, "error")))
         rp_page_words(&page, RP_INK_PLAIN, 0, 2,
                       "SOFTWARE DEVICE: modelled time (%s), not hardware time",
@@ -203,13 +162,13 @@ static struct rp_judgement_options judgement_options(struct command *c)
         .timeout_s = a->timeout_s,
         .device = a->device,
         .timing = a->timing >= 0 ? rp_timing_words[a->timing] : NULL,
-        .no_sandbox = a->no_sandbox,
-        .writable = a->writable.at,
-        .writable_count = a->writable.count,
+        .sandbox = {.none = a->no_sandbox,
+                    .writable = a->writable.at,
+                    .writable_count = a->writable.count},
         .folder = a->output,
-        .progress = progress,
-        .waiting = waiting,
-        .context = c,
+        .progress = rp_work_progress_note,
+        .waiting = rp_work_progress_wait,
+        .context = &c->progress,
     };
 }
 
@@ -253,10 +212,10 @@ static int judge(struct command *c, struct rp_judgement *judgement, struct rp_er
     c->o.build.has_lines = rc == 0 && program && rp_has_source_lines(program);
     /* Signals are caught until the end, because half a record must not be left. */
     rp_proc_catch_signals();
-    c->line = rp_progress_line_begin();
+    c->progress = rp_work_progress_begin(0);
     if (rc == 0)
         rc = rp_judgement_make(&c->o, judgement, err);
-    rp_progress_line_clear(&c->line);
+    rp_progress_line_clear(&c->progress.line);
     return rc;
 }
 

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,37 +19,11 @@
 struct command {
     struct rp_optimize_cli args;
     struct rp_session_options o;
-    struct rp_progress_line line;
-    int64_t began_ns;
+    struct rp_work_progress progress;
     struct rp_device_identity on;
     char **words;                   /**< the command line as it was written; NULL: not known */
     struct rp_program_source found; /**< where --source is not given */
 };
-
-static void progress(void *context, const char *line)
-{
-    struct command *c = context;
-
-    rp_progress_line_clear(&c->line);
-    rp_cli_note("%s", line);
-}
-
-/** Shows on a terminal, below the last line, how long that goes on, and what the search may still
- * take. Nobody knows how many candidates there will be. */
-static void waiting(void *context, int64_t elapsed_ns)
-{
-    struct command *c = context;
-    const int64_t elapsed_s = elapsed_ns / 1000000000;
-    const double left_s = c->o.budget_s - (double)(rp_now_ns() - c->began_ns) / 1e9;
-    rp_autobuf text = {0};
-
-    if (elapsed_s < RP_PROGRESS_PATIENCE_S)
-        return;
-    rp_buf_printf(&text, "  %" PRId64 " s", elapsed_s);
-    if (c->o.budget_s > 0 && !c->o.resume)
-        rp_buf_printf(&text, "; %.0f s of --budget left", left_s > 0 ? left_s : 0);
-    rp_progress_line_show(&c->line, rp_buf_text(&text));
-}
 
 /** Returns a name like that of the session's folder which nothing has yet. */
 static char *other_folder(const char *folder)
@@ -185,11 +158,14 @@ static struct rp_session_options session_options(struct command *c)
         .folder = a->output,
         .resume = a->resume,
         .dry_run = a->dry_run,
+        .sandbox = {.none = a->no_sandbox,
+                    .writable = a->writable.at,
+                    .writable_count = a->writable.count},
         .apply = a->apply,
         .program = a->args.operands,
-        .progress = progress,
-        .waiting = waiting,
-        .context = c,
+        .progress = rp_work_progress_note,
+        .waiting = rp_work_progress_wait,
+        .context = &c->progress,
     };
 }
 
@@ -226,11 +202,10 @@ int rp_cmd_optimize(int argc, char **argv)
     c.o.build.has_lines = rc == 0 && rp_has_source_lines(program);
     /* Signals are caught until the end, so that what was accepted is written. */
     rp_proc_catch_signals();
-    c.line = rp_progress_line_begin();
-    c.began_ns = rp_now_ns();
+    c.progress = rp_work_progress_begin(c.o.resume ? 0 : c.o.budget_s);
     if (rc == 0)
         rc = rp_session_run(&c.o, &result, &err);
-    rp_progress_line_clear(&c.line);
+    rp_progress_line_clear(&c.progress.line);
     rp_device_identity_free(&c.on);
     if (result.json)
         code = print(&c, &result);

@@ -315,6 +315,34 @@ void rp_progress_line_show(struct rp_progress_line *line, const char *text)
         put(line, rp_buf_text(&clean));
 }
 
+struct rp_work_progress rp_work_progress_begin(double budget_s)
+{
+    return (struct rp_work_progress){
+        .line = rp_progress_line_begin(), .began_ns = rp_now_ns(), .budget_s = budget_s};
+}
+
+void rp_work_progress_note(void *progress, const char *line)
+{
+    struct rp_work_progress *p = progress;
+
+    rp_progress_line_clear(&p->line);
+    rp_cli_note("%s", line);
+}
+
+void rp_work_progress_wait(void *progress, int64_t elapsed_ns)
+{
+    struct rp_work_progress *p = progress;
+    const double left_s = p->budget_s - (double)(rp_now_ns() - p->began_ns) / 1e9;
+    rp_autobuf text = {0};
+
+    if (elapsed_ns < RP_PROGRESS_PATIENCE_S * SECOND_NS)
+        return;
+    rp_buf_printf(&text, "  %" PRId64 " s", elapsed_ns / SECOND_NS);
+    if (p->budget_s > 0)
+        rp_buf_printf(&text, "; %.0f s of --budget left", left_s > 0 ? left_s : 0);
+    rp_progress_line_show(&p->line, rp_buf_text(&text));
+}
+
 void rp_progress_line_clear(struct rp_progress_line *line)
 {
     if (!line->terminal || !line->shown)

@@ -46,6 +46,7 @@ static enum rp_ink ink_of(const char *outcome)
     case RP_OUTCOME_ACCEPTED:
         return RP_INK_GREEN;
     case RP_OUTCOME_WRONG:
+    case RP_OUTCOME_UNSAFE:
     case RP_OUTCOME_PROGRAM_WRONG:
     case RP_OUTCOME_IMPOSSIBLE:
         return RP_INK_RED;
@@ -307,6 +308,29 @@ bool rp_optimize_goes_on(const char *ended_by)
            strcmp(ended_by, "proposer") == 0;
 }
 
+void rp_sandbox_text(const struct rp_page *page, const json_t *sandbox)
+{
+    static const char *const parts[][2] = {
+        {"files", "files"}, {"network", "the network"}, {"processes", "processes of others"}};
+    rp_autobuf text = {0};
+
+    if (!sandbox)
+        return;
+    if (!json_is_true(json_object_get(sandbox, "asked"))) {
+        rp_page_words(page, RP_INK_YELLOW, 0, 2, "sandbox: none (--no-sandbox)");
+        return;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *by = text_of(sandbox, parts[i][0]);
+
+        rp_buf_printf(&text, "%s%s: %s", i ? "; " : "", parts[i][1],
+                      by ? by : "NOT KEPT, this machine has no means for it");
+    }
+    if (json_is_false(json_object_get(sandbox, "programs")))
+        rp_buf_puts(&text, "; programs are outside of it (without --writable)");
+    rp_page_words(page, RP_INK_PLAIN, 0, 2, "sandbox: %s", rp_buf_text(&text));
+}
+
 void rp_optimize_summary(const struct rp_session_result *result, const char *source,
                          struct rp_term_style style, struct rp_buf *ret)
 {
@@ -332,6 +356,7 @@ void rp_optimize_summary(const struct rp_session_result *result, const char *sou
         rp_page_words(&page, RP_INK_YELLOW, 0, HANG,
                       "WARNING: the program prints nothing, and there is no --check: its own "
                       "results are not compared");
+    rp_sandbox_text(&page, json_object_get(result->json, "sandbox"));
     json_array_foreach(json_object_get(result->json, "rounds"), i, round)
         add_round(&page, round, &names, i + 1);
     rp_short_names_free(&names.are);

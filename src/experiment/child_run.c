@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/journal.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "base/utf8.h"
@@ -360,7 +361,9 @@ int rp_own_command_run(const struct rp_child_context *measure, const struct rp_o
                            .stderr_path = self->stderr_path,
                            .timeout_ns = rp_run_deadline_left_ns(measure->patience, self->what),
                            .limits = rp_program_limits(),
-                           .sandbox = measure->sandbox,
+                           .sandbox = self->what != RP_RUN_KIND_REPLAY && measure->programs_outside
+                                          ? NULL
+                                          : measure->sandbox,
                            .waiting = measure->patience->waiting,
                            .context = measure->patience->context},
         ret, err);
@@ -595,4 +598,68 @@ void rp_output_limiter_close(struct rp_output_limiter *tap)
     eventfd_write(tap->stop, 1);
     pthread_join(tap->thread, NULL);
     close_all(tap);
+}
+
+/* --- the sandbox of a candidate ------------------------------------------------------------- */
+
+static int add_writable(const char *option, const char *path, struct rp_words *to,
+                        struct rp_err *err)
+{
+    rp_autofree char *absolute = realpath(path, NULL);
+
+    if (!absolute)
+        return rp_fail_errno(err, *option ? RP_USAGE : RP_ENVIRONMENT, errno, "%s%s", option, path);
+    rp_words_add(to, absolute);
+    return 0;
+}
+
+int rp_candidate_sandbox_make(const struct rp_sandbox_choice *choice, const char *const *folders,
+                              struct rp_candidate_sandbox *sandbox, struct rp_err *err)
+{
+    int rc = 0;
+
+    rp_candidate_sandbox_free(sandbox);
+    sandbox->asked = !choice->none;
+    for (size_t i = 0; rc == 0 && sandbox->asked && folders[i]; i++)
+        rc = add_writable("", folders[i], &sandbox->writable, err);
+    for (size_t i = 0; rc == 0 && sandbox->asked && i < choice->writable_count; i++)
+        rc = add_writable("--writable ", choice->writable[i], &sandbox->writable, err);
+    if (rc < 0 || !sandbox->asked)
+        return rc;
+    rp_sandbox_probe(&sandbox->sandbox.means);
+    sandbox->sandbox.writable = (const char *const *)sandbox->writable.list;
+    return 0;
+}
+
+const struct rp_sandbox *rp_candidate_sandbox_of(const struct rp_candidate_sandbox *sandbox)
+{
+    return sandbox->asked ? &sandbox->sandbox : NULL;
+}
+
+json_t *rp_candidate_sandbox_json(const struct rp_candidate_sandbox *sandbox)
+{
+    const struct rp_sandbox_means *means = &sandbox->sandbox.means;
+    json_t *writable = json_array();
+
+    for (size_t i = 0; i < sandbox->writable.count; i++) {
+        const char *path = sandbox->writable.list[i];
+
+        json_array_append_new(writable, rp_journal_string(path, strlen(path)));
+    }
+    return json_pack("{s:b, s:s?, s:s?, s:s?, s:o}", "asked", sandbox->asked, "files",
+                     rp_sandbox_files_by(means), "network", rp_sandbox_network_by(means),
+                     "processes", rp_sandbox_processes_by(means), "writable", writable);
+}
+
+void rp_candidate_sandbox_free(struct rp_candidate_sandbox *sandbox)
+{
+    rp_words_free(&sandbox->writable);
+    *sandbox = (struct rp_candidate_sandbox){0};
+}
+
+const char *rp_candidate_sandbox_hint(const struct rp_sandbox *sandbox)
+{
+    return sandbox ? " (it runs in a sandbox: --writable PATH names what it may write, "
+                     "--no-sandbox leaves that out)"
+                   : "";
 }

@@ -14,6 +14,8 @@
 #include <stdint.h>
 
 #include "base/process.h"
+#include "base/sandbox.h"
+#include "experiment/build_command.h"
 #include "experiment/judge.h"
 
 struct rp_environment;
@@ -104,6 +106,37 @@ int rp_run_deadline_judge_end(struct rp_run_deadline *patience, enum rp_run_kind
  * s of --timeout". The caller frees it. */
 char *rp_run_deadline_sentence(const struct rp_run_deadline *patience, enum rp_run_kind what);
 
+/* What runs of a candidate is kept from all that is not its own. */
+
+/** What options say of it. */
+struct rp_sandbox_choice {
+    bool none;             /**< it may do what its user may */
+    char *const *writable; /**< what it may write besides */
+    size_t writable_count;
+};
+
+/** Zero-initialise it, and release it with rp_candidate_sandbox_free. */
+struct rp_candidate_sandbox {
+    bool asked;
+    struct rp_sandbox sandbox;
+    struct rp_words writable; /**< of it */
+};
+
+/**
+ * @param folders that it may write, of which the first is for temporary files; NULL at the end
+ * @param sandbox may be one that was made before: who has its address has the new one
+ * @return 0; RP_USAGE: what --writable names is not there; RP_ENVIRONMENT
+ */
+int rp_candidate_sandbox_make(const struct rp_sandbox_choice *choice, const char *const *folders,
+                              struct rp_candidate_sandbox *sandbox, struct rp_err *err);
+/** @return NULL: there is none */
+const struct rp_sandbox *rp_candidate_sandbox_of(const struct rp_candidate_sandbox *sandbox);
+/** Says by what a candidate is kept from what, as judge.json and optimize.json have it. */
+json_t *rp_candidate_sandbox_json(const struct rp_candidate_sandbox *sandbox);
+void rp_candidate_sandbox_free(struct rp_candidate_sandbox *sandbox);
+/** Returns what may help a program that fails as it is: "" without a sandbox. */
+const char *rp_candidate_sandbox_hint(const struct rp_sandbox *sandbox);
+
 /* Other commands of rocm-perf run as children, on the device and with the timing of the session. */
 
 /** Says how children are started. */
@@ -117,6 +150,7 @@ struct rp_child_context {
     char *const *program;             /**< the user's command line, NULL-terminated */
     int status;                       /**< the exit status that it ends with */
     const struct rp_sandbox *sandbox; /**< of what runs a candidate; NULL: none */
+    bool programs_outside;            /**< of it, and only comparisons and compilers in it */
     struct rp_run_deadline *patience; /**< changed by each run */
     unsigned most_geometries;
     double least_improvement; /**< 0.02 */

@@ -71,10 +71,12 @@ static int isolate(const struct rp_child_context *m, const char *program, const 
     const char *const words[] = {"isolate",         "--kernel", regex, "--representative",
                                  "--most",          most,       "-o",  output,
                                  "--expect-status", status,     NULL};
+    struct rp_child_context trusted = *m;
     struct rp_proc_end end;
     int rc;
 
-    rc = rp_own_command_run(m,
+    trusted.sandbox = NULL; /* The program is what its user has, and a capture needs a socket. */
+    rc = rp_own_command_run(&trusted,
                             &(struct rp_own_command){.words = words,
                                                      .program = program,
                                                      .stdout_path = log,
@@ -682,6 +684,91 @@ static int compare_all(const struct rp_judged_kernel *kernel, const char *candid
     return 0;
 }
 
+/* --- the physics floor ---------------------------------------------------------------------- */
+
+/** Both versions are loaded, so the one that ran may be called "NAME [code 1a2b3c4d]". */
+static bool is_called(const char *kernel, const char *name)
+{
+    static const char code[] = " [code ";
+    const size_t length = strlen(name);
+
+    return kernel && strncmp(kernel, name, length) == 0 &&
+           (!kernel[length] || strncmp(kernel + length, code, sizeof code - 1) == 0);
+}
+
+/** Reads how long the kernel's counted bytes and operations need at the GPU's peak, whichever needs
+ * longest. */
+static void read_least_us(const char *folder, const char *name, double *ret)
+{
+    rp_autofree char *path = rp_path_join(folder, "roofline.json");
+    json_t *json = json_load_file(path, 0, NULL), *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(json, "kernels"), i, one)
+    {
+        const char *called = json_string_value(json_object_get(one, "name"));
+        double share, time_ns;
+
+        if (is_called(called, name) && number(one, "bound_share", &share) &&
+            number(one, "time_ns", &time_ns))
+            *ret = share * time_ns / 1e3;
+    }
+    json_decref(json);
+}
+
+/** Counts what a candidate does on a capture, by a replay of it alone.
+ * @param ret unchanged where it cannot be counted: then there is no floor */
+static int count(const struct rp_child_context *measure, const struct rp_captured *c,
+                 const char *candidate, double *ret, struct rp_err *err)
+{
+    rp_autofree char *folder = rp_path_join(measure->folder, "counted");
+    rp_autofree char *log = rp_path_join(measure->folder, "counted.log");
+    const char *const words[] = {"replay",  "full-vm",    "--capture-dir", c->folder, "--hsaco",
+                                 candidate, "--roofline", "--output",      folder,    NULL};
+    struct rp_proc_end end;
+    int rc;
+
+    rp_remove_tree(folder);
+    rc = rp_own_command_run(
+        measure,
+        &(struct rp_own_command){
+            .words = words, .stdout_path = log, .stderr_path = log, .what = RP_RUN_KIND_REPLAY},
+        &end, err);
+    if (rc == 0 && !end.signaled && !end.timed_out && end.status == 0)
+        read_least_us(folder, c->kernel, ret);
+    rp_remove_tree(folder);
+    return rc;
+}
+
+/** A time below what its bytes and operations need is not that of a kernel which does the work.
+ * @param json gets for each geometry what these need */
+static int check_counted(const struct rp_judged_kernel *kernel, const char *candidate,
+                         const struct comparisons *made, struct rp_decision *ret, json_t *json,
+                         struct rp_err *err)
+{
+    /* Clocks may be a little above those of the data sheet. */
+    static const double tolerance = 1.05;
+    int rc = 0;
+
+    for (size_t i = 0; i < made->count && rc == 0; i++) {
+        const struct rp_captured *c = &kernel->captures->list[i];
+        const double us = made->list[i].comparison.after_us;
+        double least_us = 0;
+
+        rc = count(kernel->measure, c, candidate, &least_us, err);
+        if (rc == 0 && least_us > 0)
+            json_object_set_new(json_array_get(json, i), "least_us", json_real(least_us));
+        if (rc < 0 || !(us > 0) || us * tolerance >= least_us)
+            continue;
+        ret->outcome = RP_OUTCOME_IMPOSSIBLE;
+        snprintf(ret->reason, sizeof ret->reason,
+                 "%s: it seems to take %.4g us, but its counted bytes and operations need %.4g us "
+                 "at the peak of this GPU",
+                 c->name, us, least_us);
+    }
+    return rc;
+}
+
 int rp_judge(const struct rp_judged_kernel *kernel, const char *candidate, struct rp_decision *ret,
              json_t **ret_json, struct rp_err *err)
 {
@@ -689,20 +776,21 @@ int rp_judge(const struct rp_judged_kernel *kernel, const char *candidate, struc
     json_t *json = json_array();
     int rc = compare_all(kernel, candidate, false, &made, json, err);
 
-    if (rc < 0) {
-        json_decref(json);
-        return rc;
+    if (rc == 0) {
+        rp_decide(made.weighed, made.count, kernel->measure->least_improvement, ret);
+        if (kernel->any_body)
+            rp_decide_by_inputs(made.weighed, made.count, ret);
+        if (ret->outcome == RP_OUTCOME_FASTER &&
+            rp_below_floor(kernel->floor, made.weighed, made.count, ret->reason))
+            ret->outcome = RP_OUTCOME_IMPOSSIBLE;
+        if (ret->outcome == RP_OUTCOME_FASTER)
+            rc = check_counted(kernel, candidate, &made, ret, json, err);
     }
-    *ret_json = json;
-    rp_decide(made.weighed, made.count, kernel->measure->least_improvement, ret);
-    if (made.count && made.weighed[made.count - 1].comparison.verdict == RP_COMPARED_DIFFERENT)
-        return 0;
-    if (kernel->any_body)
-        rp_decide_by_inputs(made.weighed, made.count, ret);
-    if (ret->outcome == RP_OUTCOME_FASTER &&
-        rp_below_floor(kernel->floor, made.weighed, made.count, ret->reason))
-        ret->outcome = RP_OUTCOME_IMPOSSIBLE;
-    return 0;
+    if (rc < 0)
+        json_decref(json);
+    else
+        *ret_json = json;
+    return rc;
 }
 
 int rp_judge_another(const struct rp_judged_kernel *kernel, const char *candidate,

@@ -87,7 +87,6 @@ struct rp_decision {
     bool ratio_known;
     double ratio, low, high; /**< of all geometries by weight */
     double weight_ns;        /**< the sum of their weights; 0: not known */
-    bool unsafe;             /**< wrong: as that comparison */
     double error;            /**< probability that "faster" is false, at most */
     char reason[400];        /**< one sentence */
 };

@@ -192,6 +192,8 @@ int rp_session_folder_open_journal(struct rp_session_folder *folder, struct rp_e
              folder->path, folder->noun);
     rc = folder->resume && begun ? rp_journal_resume(path, &folder->journal, &cut, err)
                                  : rp_journal_create(path, &folder->journal, err);
+    if (rc == 0)
+        rp_journal_set_again(folder->journal, folder->again);
     if (rc == 0 && cut)
         note(folder, "the last record was not complete: %llu %s cut off", (unsigned long long)cut,
              cut == 1 ? "byte is" : "bytes are");
@@ -274,8 +276,9 @@ static int check_disk(const struct rp_session_folder *folder, struct rp_err *err
                ? 0
                : rp_fail_with_remedy(err, RP_ENVIRONMENT,
                                      "the disk of %s has %llu MiB left: make space (%d MiB or "
-                                     "more) and go on with --resume",
-                                     folder->path, mib, LEAST_MIB);
+                                     "more) and %s",
+                                     folder->path, mib, LEAST_MIB,
+                                     folder->again ? folder->again : "go on with --resume");
 }
 
 int rp_session_folder_check(const struct rp_session_folder *folder, struct rp_err *err)

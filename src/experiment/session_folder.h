@@ -17,9 +17,10 @@ struct rp_buf;
 struct rp_journal;
 
 struct rp_session_folder {
-    const char *path; /**< as the user gave it */
-    const char *noun; /**< what messages call it: "session", "search" */
-    bool resume;      /**< --resume was given */
+    const char *path;  /**< as the user gave it */
+    const char *noun;  /**< what messages call it: "session", "search" */
+    bool resume;       /**< --resume was given */
+    const char *again; /**< how a user goes on when a disk was full; NULL: "go on with --resume" */
     void (*note)(void *context,
                  const char *line); /**< what a user should know; NULL: nobody listens */
     void *context;

@@ -25,6 +25,8 @@ enum rp_outcome rp_outcome_of(const char *word)
 {
     unsigned i = 0;
 
+    if (word && strcmp(word, "impossible") == 0) /* Sessions of before call it so. */
+        return RP_OUTCOME_IMPOSSIBLE;
     while (i < RP_OUTCOME_COUNT && (!word || strcmp(words[i], word) != 0))
         i++;
     return (enum rp_outcome)i;
@@ -129,8 +131,8 @@ static bool ends_by_one(const struct rp_weighted_comparison *list, size_t count,
                          ? ""
                          : "its output is another one: ",
                      list[i].comparison.reason ? list[i].comparison.reason : "no reason given");
-            ret->unsafe = list[i].comparison.unsafe;
-            end_with(ret, RP_OUTCOME_WRONG, list[i].name, text);
+            end_with(ret, list[i].comparison.unsafe ? RP_OUTCOME_UNSAFE : RP_OUTCOME_WRONG,
+                     list[i].name, text);
             return true;
         }
     for (size_t i = 0; i < count; i++)

@@ -170,11 +170,9 @@ static int capture_kernel(struct judging *j, const struct rp_child_context *meas
 {
     rp_autofree char *folder = rp_format("%s/captures-%zu", j->work, j->kernel_count + 1);
     struct judged_kernel *k = add_kernel(j);
-    struct rp_child_context trusted = *measure;
     struct rp_err why = RP_ERR_INIT;
     int rc;
 
-    trusted.sandbox = NULL; /* It is the user's program as it is, and the capture needs a socket. */
     k->name = rp_strdup(facts->name);
     k->symbol = rp_strdup(facts->symbol);
     k->arguments = arguments;
@@ -182,7 +180,7 @@ static int capture_kernel(struct judging *j, const struct rp_child_context *meas
     k->time_ns = facts->time_ns.known ? facts->time_ns.value : 0;
     report(j, "capturing dispatches of %s%s%s%s", k->name, arguments ? " with the arguments '" : "",
            arguments ? arguments : "", arguments ? "'" : "");
-    rc = rp_captures_make(&trusted, j->o->program[0], k->name, k->symbol, profile, folder,
+    rc = rp_captures_make(measure, j->o->program[0], k->name, k->symbol, profile, folder,
                           &k->captures, &why);
     if (rc < 0 && why.code != RP_VERDICT) {
         *err = why;
@@ -226,10 +224,11 @@ static int run_original(struct judging *j, struct rp_err *err)
     if (rc < 0)
         return rc;
     if (j->expected.why || j->expected.check_why)
-        return rp_fail(err, RP_PROGRAM, "%s as it is: %s%s%s", j->o->program[0],
+        return rp_fail(err, RP_PROGRAM, "%s as it is: %s%s%s%s", j->o->program[0],
                        j->expected.why ? j->expected.why : j->expected.check_why,
                        j->expected.said && *j->expected.said ? ": " : "",
-                       j->expected.said ? j->expected.said : "");
+                       j->expected.said ? j->expected.said : "",
+                       rp_candidate_sandbox_hint(j->measure.sandbox));
     j->measure.status = j->expected.status;
     return 0;
 }
@@ -381,170 +380,52 @@ static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_
     return rc;
 }
 
-/* --- the physics floor ---------------------------------------------------------------------- */
-
-/** Both versions are loaded, so the one that ran may be called "NAME [code 1a2b3c4d]". */
-static bool is_called(const char *kernel, const char *name)
-{
-    static const char code[] = " [code ";
-    const size_t length = strlen(name);
-
-    return kernel && strncmp(kernel, name, length) == 0 &&
-           (!kernel[length] || strncmp(kernel + length, code, sizeof code - 1) == 0);
-}
-
-/** Reads how long the kernel's counted bytes and operations need at the GPU's peak, whichever needs
- * longest. */
-static bool read_least_us(const char *folder, const char *name, double *ret)
-{
-    rp_autofree char *path = rp_path_join(folder, "roofline.json");
-    json_t *json = json_load_file(path, 0, NULL), *one;
-    bool found = false;
-    size_t i;
-
-    json_array_foreach(json_object_get(json, "kernels"), i, one)
-    {
-        const char *kernel = json_string_value(json_object_get(one, "name"));
-        const json_t *share = json_object_get(one, "bound_share"),
-                     *time = json_object_get(one, "time_ns");
-
-        if (!is_called(kernel, name) || !json_is_number(share) || !json_is_number(time))
-            continue;
-        *ret = json_number_value(share) * json_number_value(time) / 1e3;
-        found = true;
-    }
-    json_decref(json);
-    return found;
-}
-
-/** Counts what the new version does on a capture, by a replay of it alone.
- * @return 0, also where it cannot be counted: then there is no floor */
-static int count(struct judging *j, const struct rp_captured *c, const char *name, double *ret,
-                 struct rp_err *err)
-{
-    rp_autofree char *folder = rp_path_join(j->work, "counted");
-    rp_autofree char *log = rp_path_join(j->scratch, "counted.log");
-    const char *const words[] = {
-        "replay",       "full-vm",    "--capture-dir", c->folder, "--hsaco",
-        j->after.hsaco, "--roofline", "--output",      folder,    NULL};
-    struct rp_proc_end end;
-    int rc;
-
-    rp_remove_tree(folder);
-    rc = rp_own_command_run(
-        &j->measure,
-        &(struct rp_own_command){
-            .words = words, .stdout_path = log, .stderr_path = log, .what = RP_RUN_KIND_REPLAY},
-        &end, err);
-    if (rc == 0 && !end.signaled && !end.timed_out && end.status == 0)
-        read_least_us(folder, name, ret);
-    return rc;
-}
-
-/** A time below what its bytes and operations need is not that of a kernel which does the work. */
-static int check_floor(struct judging *j, struct judged_kernel *k, struct rp_err *err)
-{
-    /* Clocks may be a little above those of the data sheet. */
-    static const double tolerance = 1.05;
-    int rc = 0;
-
-    k->least_us = rp_alloc_zero(k->captures.count + 1, sizeof *k->least_us);
-    for (size_t i = 0; i < k->captures.count && rc == 0; i++) {
-        const json_t *one = json_array_get(k->comparisons, i);
-        const json_t *b = json_object_get(json_object_get(one, "comparison"), "b");
-        const double us = json_number_value(json_object_get(b, "median_us"));
-
-        rc = count(j, &k->captures.list[i], k->name, &k->least_us[i], err);
-        if (rc < 0 || !(us > 0) || us * tolerance >= k->least_us[i])
-            continue;
-        k->decision.outcome = RP_OUTCOME_IMPOSSIBLE;
-        snprintf(k->decision.reason, sizeof k->decision.reason,
-                 "%s: it seems to take %.4g us, but its counted bytes and operations need %.4g us "
-                 "at the peak of this GPU",
-                 k->captures.list[i].name, us, k->least_us[i]);
-    }
-    return rc;
-}
-
 static int compare(struct judging *j, struct rp_err *err)
 {
     int rc = 0;
 
-    for (size_t i = 0; i < j->kernel_count && rc == 0; i++) {
-        struct judged_kernel *k = &j->kernels[i];
-
-        rc = compare_kernel(j, k, err);
-        if (rc == 0 && k->decision.outcome == RP_OUTCOME_FASTER)
-            rc = check_floor(j, k, err);
-    }
+    for (size_t i = 0; i < j->kernel_count && rc == 0; i++)
+        rc = compare_kernel(j, &j->kernels[i], err);
     return rc;
 }
 
 /* --- the whole program ---------------------------------------------------------------------- */
 
-static int build_program(struct judging *j, const struct rp_version *version, const char *program,
-                         char **ret_why, struct rp_err *err)
+static struct rp_program_trial trial_of(const struct judging *j)
 {
-    rp_cleanup(rp_build_result_free) struct rp_build_result built = {0};
-    int rc = rp_compile(j->command, version->file, NULL, program, &built, err);
-
-    if (rc == 0 && !built.ok)
-        *ret_why = rp_build_result_reason(&built);
-    return rc;
-}
-
-/** @param times how often it is run */
-static int check_output(struct judging *j, const char *program, unsigned times, char **ret_why,
-                        struct rp_err *err)
-{
-    for (unsigned i = 0; i < times && !*ret_why; i++) {
-        rp_cleanup(rp_output_free) struct rp_output output = {0};
-        int rc = rp_program_test_run(&j->measure, program, RP_RUN_KIND_CANDIDATE, j->o->check,
-                                     &output, err);
-
-        if (rc < 0)
-            return rc;
-        *ret_why = rp_output_differs(&j->measure, &j->expected, &output);
-    }
-    return 0;
+    return (struct rp_program_trial){.measure = &j->measure,
+                                     .command = j->command,
+                                     .expected = &j->expected,
+                                     .check = j->o->check,
+                                     .symbol = j->kernels[0].symbol,
+                                     .modelled = j->o->on->software};
 }
 
 /** Builds the old version the same way: times of two builds are compared, and a build that does
  * something else tells nothing. */
 static int build_old(struct judging *j, const char *program, char **ret_why, struct rp_err *err)
 {
+    const struct rp_program_trial trial = trial_of(j);
     rp_autofree char *why = NULL;
-    int rc = build_program(j, &j->before, program, &why, err);
+    int rc = rp_program_trial_build(&trial, j->before.file, program, 1, &why, err);
 
-    if (rc == 0 && !why)
-        rc = check_output(j, program, 1, &why, err);
     if (rc == 0 && why)
         *ret_why = rp_format("what is built of --old by %s does not do what %s does: %s",
                              rp_compile_command_origin(j->command), j->o->program[0], why);
     return rc;
 }
 
-static int time_program(struct judging *j, const char *before, const char *after, char **ret_why,
-                        struct rp_err *err)
+static void keep_times(struct judging *j, const struct rp_program_times *times)
 {
-    enum { PAIRS_ON_A_GPU = 5 };
-    const double margin = rp_max_allowed_slowdown(j->o->least_improvement);
-    struct rp_program_times times = {0};
     char why[200];
-    int rc =
-        rp_program_times(&j->measure, before, after, j->kernels[0].symbol,
-                         j->o->on->software ? 1 : PAIRS_ON_A_GPU, margin, &times, ret_why, err);
 
-    if (rc < 0 || *ret_why)
-        return rc;
-    j->in_program = rp_program_times_judge(&times, margin, why);
+    j->in_program =
+        rp_program_times_judge(times, rp_max_allowed_slowdown(j->o->least_improvement), why);
     j->program_json = json_pack(
         "{s:b, s:s, s:o, s:f, s:f, s:f, s:f, s:O, s:O}", "tried", 1, "outcome",
-        rp_outcome_word(j->in_program), "reason", judging_text(why), "before_ms", times.before_ms,
-        "after_ms", times.after_ms, "kernel_before_ns", times.kernel_before_ns, "kernel_after_ns",
-        times.kernel_after_ns, "runs", times.runs, "slower_kernels", times.slower);
-    rp_program_times_free(&times);
-    return rc;
+        rp_outcome_word(j->in_program), "reason", judging_text(why), "before_ms", times->before_ms,
+        "after_ms", times->after_ms, "kernel_before_ns", times->kernel_before_ns, "kernel_after_ns",
+        times->kernel_after_ns, "runs", times->runs, "slower_kernels", times->slower);
 }
 
 /** Builds and runs the program with the new version.
@@ -552,23 +433,18 @@ static int time_program(struct judging *j, const char *before, const char *after
  * @param ret_wrong what is wrong with it */
 static int run_new(struct judging *j, char **ret_untried, char **ret_wrong, struct rp_err *err)
 {
+    const struct rp_program_trial trial = trial_of(j);
     rp_autofree char *before = rp_path_join(j->work, "program-old");
     rp_autofree char *after = rp_path_join(j->work, "program-new");
-    rp_autofree char *unbuilt = NULL;
+    rp_cleanup(rp_program_times_free) struct rp_program_times times = {0};
     int rc;
 
-    report(j, "building the program with both versions");
+    report(j, "building and running the program with both versions");
     rc = build_old(j, before, ret_untried, err);
     if (rc == 0 && !*ret_untried)
-        rc = build_program(j, &j->after, after, &unbuilt, err);
-    if (rc == 0 && unbuilt)
-        *ret_wrong = rp_format("the program does not build with it: %s", unbuilt);
-    if (rc < 0 || *ret_untried || *ret_wrong)
-        return rc;
-    report(j, "running the program with both versions");
-    rc = check_output(j, after, 2, ret_wrong, err);
-    if (rc == 0 && !*ret_wrong)
-        rc = time_program(j, before, after, ret_wrong, err);
+        rc = rp_program_trial_run(&trial, j->after.file, before, after, &times, ret_wrong, err);
+    if (rc == 0 && !*ret_untried && !*ret_wrong)
+        keep_times(j, &times);
     return rc;
 }
 
@@ -629,6 +505,7 @@ static int open_folder(struct judging *j, struct rp_err *err)
 
     j->folder = (struct rp_session_folder){.path = j->o->folder,
                                            .noun = "judgement",
+                                           .again = "judge again",
                                            .resume = rp_journal_is_begun(journal),
                                            .note = j->o->progress,
                                            .context = j->o->context,
@@ -658,22 +535,10 @@ static int open_folder(struct judging *j, struct rp_err *err)
 static int make_sandbox(struct judging *j, struct rp_err *err)
 {
     rp_autofree char *temporary = rp_path_join(j->work, "tmp");
+    const char *const folders[] = {temporary, j->work, NULL};
     int rc = rp_mkdirs_private(temporary, err);
 
-    if (rc < 0)
-        return rc;
-    rp_words_add(&j->writable, temporary);
-    rp_words_add(&j->writable, j->work);
-    for (size_t i = 0; i < j->o->writable_count; i++) {
-        rp_autofree char *path = realpath(j->o->writable[i], NULL);
-
-        if (!path)
-            return rp_fail_errno(err, RP_USAGE, errno, "--writable %s", j->o->writable[i]);
-        rp_words_add(&j->writable, path);
-    }
-    rp_sandbox_probe(&j->sandbox.means);
-    j->sandbox.writable = (const char *const *)j->writable.list;
-    return 0;
+    return rc == 0 ? rp_candidate_sandbox_make(&j->o->sandbox, folders, &j->sandbox, err) : rc;
 }
 
 static int begin(struct judging *j, struct rp_err *err)
@@ -693,13 +558,13 @@ static int begin(struct judging *j, struct rp_err *err)
         rc = open_folder(j, err);
     if (rc == 0)
         rc = save_input(j, err);
-    if (rc == 0 && !o->no_sandbox)
+    if (rc == 0)
         rc = make_sandbox(j, err);
     if (rc < 0)
         return rc;
     if (j->command) {
         rp_compile_command_set_temporary(j->command, j->scratch);
-        j->command->sandbox = o->no_sandbox ? NULL : &j->sandbox;
+        j->command->sandbox = rp_candidate_sandbox_of(&j->sandbox);
     }
     j->sizes = o->sizes ? rp_strdup(o->sizes) : NULL;
     j->patience = (struct rp_run_deadline){.timeout_ns = (int64_t)(o->timeout_s * 1e9),
@@ -714,7 +579,7 @@ static int begin(struct judging *j, struct rp_err *err)
                                            .input = j->input,
                                            .program = o->program,
                                            .compare = o->compare,
-                                           .sandbox = o->no_sandbox ? NULL : &j->sandbox,
+                                           .sandbox = rp_candidate_sandbox_of(&j->sandbox),
                                            .patience = &j->patience,
                                            .most_geometries = o->most_geometries,
                                            .least_improvement = o->least_improvement};
@@ -743,7 +608,6 @@ static void free_kernel(struct judged_kernel *k)
 {
     rp_captures_free(&k->captures);
     json_decref(k->comparisons);
-    free(k->least_us);
     free(k->name);
     free(k->symbol);
 }
@@ -765,9 +629,27 @@ static void free_judging(struct judging *j)
     free(j->gpu);
     free(j->sizes);
     free(j->input);
-    rp_words_free(&j->writable);
+    rp_candidate_sandbox_free(&j->sandbox);
     free(j->scratch);
     free(j->work);
+}
+
+/** A failure may be due to a full disk, whatever its message says, because compilers and programs
+ * are many: that says nothing of a version. What was compared to its end is no failure.
+ * @param rc how the judgement ended */
+static int check_disk(const struct judging *j, int rc, struct rp_err *err)
+{
+    const struct rp_err failed = *err;
+    struct rp_err full = RP_ERR_INIT;
+
+    if (rc == 0 && j->verdict != RP_JUDGED_NOT_BUILT && j->verdict != RP_JUDGED_WRONG &&
+        j->verdict != RP_JUDGED_UNDECIDED)
+        return 0;
+    if (!j->folder.journal || rc == -RP_INTERRUPTED || rc == -RP_USAGE || err->has_remedy ||
+        rp_session_folder_check(&j->folder, &full) == 0)
+        return rc;
+    return rp_fail_with_remedy(err, RP_ENVIRONMENT, "%s; %s", rc < 0 ? failed.text : j->reason,
+                               full.text);
 }
 
 int rp_judgement_make(const struct rp_judgement_options *options, struct rp_judgement *ret,
@@ -778,6 +660,7 @@ int rp_judgement_make(const struct rp_judgement_options *options, struct rp_judg
 
     if (rc == 0)
         rc = judge(&j, err);
+    rc = check_disk(&j, rc, err);
     return rc == 0 ? judging_write(&j, ret, err) : rc;
 }
 

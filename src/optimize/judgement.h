@@ -12,6 +12,7 @@
 
 #include "base/sha256.h"
 #include "experiment/build_command.h"
+#include "experiment/child_run.h"
 #include "run/run_program.h"
 
 struct rp_device_identity;
@@ -42,9 +43,7 @@ struct rp_judgement_options {
     const char *device, *timing;
     struct rp_run_options run;           /**< the same, and what else options say of programs */
     const struct rp_device_identity *on; /**< what that, and the environment, come to */
-    bool no_sandbox;                     /**< the candidate may do what its user may */
-    char *const *writable;               /**< what it may write besides */
-    size_t writable_count;
+    struct rp_sandbox_choice sandbox;
     const char *folder;                                 /**< of the result and the record */
     void (*progress)(void *context, const char *line);  /**< may be NULL */
     void (*waiting)(void *context, int64_t elapsed_ns); /**< as of struct rp_session_options */

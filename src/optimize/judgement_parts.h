@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/sandbox.h"
 #include "experiment/child_run.h"
 #include "experiment/judge.h"
 #include "experiment/session_folder.h"
@@ -23,7 +22,6 @@ struct judged_kernel {
     struct rp_time_floor floor;
     struct rp_decision decision;
     json_t *comparisons; /**< NULL: it came to none */
-    double *least_us; /**< for each capture, what its counted work needs; 0: not known; or NULL */
 };
 
 struct judging {
@@ -34,9 +32,8 @@ struct judging {
     struct rp_session_folder folder;
     char *work, *scratch; /**< in that folder; removed by the next judgement */
     char *input;          /**< as of struct rp_child_context */
-    struct rp_sandbox sandbox;
-    struct rp_words writable; /**< of the sandbox */
-    char *sizes;              /**< cut into the arguments of each run */
+    struct rp_candidate_sandbox sandbox;
+    char *sizes; /**< cut into the arguments of each run */
     struct rp_run_deadline patience;
     struct rp_child_context measure;
     struct rp_captures given;

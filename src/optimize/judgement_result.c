@@ -56,6 +56,8 @@ static enum rp_judgement_verdict verdict_of(enum rp_outcome outcome)
     switch (outcome) {
     case RP_OUTCOME_WRONG:
         return RP_JUDGED_WRONG;
+    case RP_OUTCOME_UNSAFE:
+        return RP_JUDGED_UNSAFE;
     case RP_OUTCOME_IMPOSSIBLE:
         return RP_JUDGED_IMPOSSIBLE;
     case RP_OUTCOME_SLOWER:
@@ -78,9 +80,7 @@ static const struct judged_kernel *worst_kernel(const struct judging *j,
 
     *ret = RP_JUDGED_SAME;
     for (size_t i = 0; i < j->kernel_count; i++) {
-        const struct rp_decision *d = &j->kernels[i].decision;
-        const enum rp_judgement_verdict verdict =
-            d->unsafe ? RP_JUDGED_UNSAFE : verdict_of(d->outcome);
+        const enum rp_judgement_verdict verdict = verdict_of(j->kernels[i].decision.outcome);
 
         if (verdict < *ret) {
             *ret = verdict;
@@ -246,15 +246,16 @@ static json_t *ratio_json(bool known, double ratio, double low, double high)
 }
 
 /** The checksums of a capture have the hashes of all its files. */
-static json_t *capture_json(const struct rp_captured *c, double least_us)
+static json_t *capture_json(const struct rp_captured *c, const json_t *comparison)
 {
+    const json_t *least_us = json_object_get(comparison, "least_us");
     rp_autofree char *sums = rp_path_join(c->folder, "checksums.json");
     char hash[RP_SHA256_TEXT];
     const bool has = rp_sha256_file(sums, hash, NULL) == 0;
 
-    return json_pack("{s:o, s:s, s:o, s:o}", "folder", judging_text(c->folder), "geometry", c->name,
-                     "checksums_sha256", has ? json_string(hash) : json_null(), "least_us",
-                     least_us > 0 ? json_real(least_us) : json_null());
+    return json_pack("{s:o, s:s, s:o, s:O?}", "folder", judging_text(c->folder), "geometry",
+                     c->name, "checksums_sha256", has ? json_string(hash) : json_null(), "least_us",
+                     least_us);
 }
 
 static json_t *kernel_json(const struct judged_kernel *k)
@@ -263,8 +264,8 @@ static json_t *kernel_json(const struct judged_kernel *k)
     json_t *captures = json_array();
 
     for (size_t i = 0; i < k->captures.count; i++)
-        json_array_append_new(captures,
-                              capture_json(&k->captures.list[i], k->least_us ? k->least_us[i] : 0));
+        json_array_append_new(
+            captures, capture_json(&k->captures.list[i], json_array_get(k->comparisons, i)));
     return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:O*}", "name", judging_text(k->name),
                      "symbol", judging_text(k->symbol), "arguments", judging_text(k->arguments),
                      "outcome", rp_outcome_word(d->outcome), "reason", judging_text(d->reason),
@@ -316,20 +317,6 @@ static json_t *settings_json(const struct judging *j)
                      (json_int_t)o->most_geometries);
 }
 
-/** Says by what the candidate is kept from what; null: it is not. */
-static json_t *sandbox_json(const struct judging *j)
-{
-    const struct rp_sandbox_means *means = &j->sandbox.means;
-    const char *files = rp_sandbox_files_by(means), *network = rp_sandbox_network_by(means),
-               *processes = rp_sandbox_processes_by(means);
-    json_t *writable = json_array();
-
-    for (size_t i = 0; i < j->writable.count; i++)
-        json_array_append_new(writable, judging_text(j->writable.list[i]));
-    return json_pack("{s:b, s:s?, s:s?, s:s?, s:o}", "asked", !j->o->no_sandbox, "files", files,
-                     "network", network, "processes", processes, "writable", writable);
-}
-
 static json_t *judgement_json(const struct judging *j)
 {
     rp_autofree char *line = sentence(j);
@@ -344,7 +331,7 @@ static json_t *judgement_json(const struct judging *j)
                      gpu_json(j), "old", version_json(&j->before), "new", version_json(&j->after),
                      "changed_kernels", changed_json(j), "kernels", kernels_json(j), "program",
                      j->program_json ? json_incref(j->program_json) : json_null(), "settings",
-                     settings_json(j), "sandbox", sandbox_json(j));
+                     settings_json(j), "sandbox", rp_candidate_sandbox_json(&j->sandbox));
 }
 
 /* --- the record ----------------------------------------------------------------------------- */

@@ -563,3 +563,41 @@ enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double 
                ? RP_OUTCOME_ACCEPTED
                : RP_OUTCOME_PROGRAM_SLOWER;
 }
+
+/* --- a build of the program ----------------------------------------------------------------- */
+
+int rp_program_trial_build(const struct rp_program_trial *trial, const char *source,
+                           const char *program, unsigned runs, char **ret_why, struct rp_err *err)
+{
+    rp_cleanup(rp_build_result_free) struct rp_build_result built = {0};
+    rp_autofree char *reason = NULL;
+    int rc = rp_compile(trial->command, source, NULL, program, &built, err);
+
+    if (rc == 0 && !built.ok) {
+        reason = rp_build_result_reason(&built);
+        *ret_why = rp_format("the program does not build with it: %s", reason ?: built.why);
+    }
+    for (unsigned i = 0; rc == 0 && i < runs && !*ret_why; i++) {
+        rp_cleanup(rp_output_free) struct rp_output output = {0};
+
+        rc = rp_program_test_run(trial->measure, program, RP_RUN_KIND_CANDIDATE, trial->check,
+                                 &output, err);
+        *ret_why = rc == 0 ? rp_output_differs(trial->measure, trial->expected, &output) : NULL;
+    }
+    return rc;
+}
+
+int rp_program_trial_run(const struct rp_program_trial *trial, const char *source,
+                         const char *before, const char *program, struct rp_program_times *ret,
+                         char **ret_why, struct rp_err *err)
+{
+    enum { PAIRS_ON_A_GPU = 5, OUTPUTS = 2 };
+    int rc = rp_program_trial_build(trial, source, program, OUTPUTS, ret_why, err);
+
+    return rc < 0 || *ret_why
+               ? rc
+               : rp_program_times(trial->measure, before, program, trial->symbol,
+                                  trial->modelled ? 1 : PAIRS_ON_A_GPU,
+                                  rp_max_allowed_slowdown(trial->measure->least_improvement), ret,
+                                  ret_why, err);
+}

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/sha256.h"
+#include "experiment/build_command.h"
 #include "experiment/child_run.h"
 #include "experiment/judge.h"
 #include "optimize/kernel_facts.h"
@@ -97,5 +98,31 @@ bool rp_program_has_bounds(const struct rp_program_bounds *b);
  */
 enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double margin,
                                        char why[200]);
+
+/** This is how a build of the program is tried. All pointers are borrowed. */
+struct rp_program_trial {
+    const struct rp_child_context *measure; /**< says by how much it is to be faster */
+    const struct rp_compile_command *command;
+    const struct rp_output *expected; /**< what the program gives as it is */
+    const char *check;                /**< as of rp_program_test_run */
+    const char *symbol;               /**< of the kernel that is another one */
+    bool modelled;                    /**< times are */
+};
+
+/**
+ * Builds the program of a source, and checks its output.
+ * @param runs how often
+ * @param ret_why NULL: it is right; else what is wrong with it, to be freed
+ */
+int rp_program_trial_build(const struct rp_program_trial *trial, const char *source,
+                           const char *program, unsigned runs, char **ret_why, struct rp_err *err);
+
+/**
+ * Builds it, checks the output of two runs, and takes its times against those of another build.
+ * @param ret to be freed in any case
+ */
+int rp_program_trial_run(const struct rp_program_trial *trial, const char *source,
+                         const char *before, const char *program, struct rp_program_times *ret,
+                         char **ret_why, struct rp_err *err);
 
 #endif

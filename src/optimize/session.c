@@ -2,7 +2,9 @@
  * change is accepted. */
 #include "optimize/session.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,16 +63,21 @@ static int keep(struct rp_session *s, struct rp_err *err)
                                 err);
 }
 
+/** Builds the program of the source as it is. What builds may write to one folder, and the session
+ * keeps the program in another. */
 static int build(struct rp_session *s, struct rp_err *err)
 {
     rp_cleanup(rp_build_result_free) struct rp_build_result built = {0};
+    rp_autofree char *program = rp_path_join(s->scratch, "program");
     rp_autofree char *reason = NULL;
     int rc;
 
     rp_session_message(s, "building %s by %s", s->o->source, rp_compile_command_origin(s->command));
-    rc = rp_compile(s->command, s->source, NULL, s->rebuilt, &built, err);
+    rc = rp_compile(s->command, s->source, NULL, program, &built, err);
     if (rc < 0)
         return rc;
+    if (built.ok && rename(program, s->rebuilt) != 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", s->rebuilt);
     if (built.ok)
         return 0;
     reason = rp_build_result_reason(&built);
@@ -98,8 +105,9 @@ static int run_original(struct rp_session *s, struct rp_err *err)
         return rc;
     why = o->why ? o->why : o->check_why;
     if (why)
-        return rp_fail(err, RP_PROGRAM, "%s as it is: %s%s%s", s->program, why, before_words(o),
-                       o->said);
+        return rp_fail(
+            err, RP_PROGRAM, "%s as it is: %s%s%s%s", s->program, why, before_words(o), o->said,
+            rp_candidate_sandbox_hint(s->measure.programs_outside ? NULL : s->measure.sandbox));
     s->measure.status = o->status;
     if (!o->checked && !o->bytes && s->o->scope == RP_EDIT_BODY)
         return rp_fail(err, RP_USAGE,
@@ -159,6 +167,7 @@ static void close_session(struct rp_session *s)
     if (s->proposer_state)
         s->o->proposer->close(s->proposer_state);
     rp_compile_command_free(s->command);
+    rp_candidate_sandbox_free(&s->sandbox);
     rp_output_free(&s->expected);
     json_decref(s->rounds);
     json_decref(s->accepted);
@@ -292,6 +301,8 @@ static int begin(struct rp_session *s, struct rp_err *err)
                                            .most_geometries = s->o->most_geometries,
                                            .least_improvement = s->o->least_improvement,
                                            .compare = s->o->compare};
+    if (rc == 0)
+        rc = rp_session_make_sandbox(s, NULL, err);
     return rc < 0 ? rc : open_proposer(s, err);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "experiment/build_command.h"
+#include "experiment/child_run.h"
 #include "optimize/candidate_check.h"
 #include "optimize/propose.h"
 #include "run/run_program.h"
@@ -41,9 +42,10 @@ struct rp_session_options {
     const char *compare;                 /**< --compare; NULL: not said */
     struct rp_run_options run;           /**< the same, and what else options say of programs */
     const struct rp_device_identity *on; /**< what that, and the environment, come to */
-    bool resume;                         /**< goes on with the journal that is in the folder */
-    bool dry_run;                        /**< candidates are built, not measured */
-    bool apply;                          /**< the source is replaced at the end, its backup kept */
+    struct rp_sandbox_choice sandbox;
+    bool resume;  /**< goes on with the journal that is in the folder */
+    bool dry_run; /**< candidates are built, not measured */
+    bool apply;   /**< the source is replaced at the end, its backup kept */
     void (*progress)(void *context, const char *line); /**< may be NULL */
     /** It is called some times a second while the action of the last line goes on; it may be NULL.
      */

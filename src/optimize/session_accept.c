@@ -20,7 +20,6 @@ enum { RP_MAX_CONFIRMATIONS = 20 };
 /* As in replay compare, this is the probability of a false acceptance among all candidates of a
  * session. */
 static const double ALPHA = 0.01;
-enum { PAIRS_ON_A_GPU = 5 };
 
 static void end_with(struct rp_session_candidate *tried, enum rp_outcome outcome,
                      const char *reason)
@@ -99,49 +98,6 @@ static int confirm(struct rp_kernel_run *run, struct rp_session_candidate *tried
 
 /* --- the whole program --------------------------------------------------------------------- */
 
-static int build_program(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
-                         const char *program, char **ret_why, struct rp_err *err)
-{
-    struct rp_build_result built;
-    int rc = rp_compile(run->s->command, tried->source, NULL, program, &built, err);
-
-    if (rc < 0)
-        return rc;
-    *ret_why = built.ok ? NULL : rp_format("the program does not build: %s", built.why);
-    rp_build_result_free(&built);
-    return 0;
-}
-
-/** Checks the output of two runs. NULL in ret_why means that it is right. */
-static int check_output(struct rp_kernel_run *run, const char *program, char **ret_why,
-                        struct rp_err *err)
-{
-    struct rp_session *s = run->s;
-
-    for (unsigned i = 0; i < 2 && !*ret_why; i++) {
-        struct rp_output output = {0};
-        int rc = rp_program_test_run(&s->measure, program, RP_RUN_KIND_CANDIDATE, s->o->check,
-                                     &output, err);
-
-        if (rc < 0)
-            return rc;
-        *ret_why = rp_output_differs(&s->measure, &s->expected, &output);
-        rp_output_free(&output);
-    }
-    return 0;
-}
-
-/** Measures times of both builds. If a program fails, ret_why has the reason. */
-static int time_program(struct rp_kernel_run *run, const char *program,
-                        struct rp_program_times *ret, char **ret_why, struct rp_err *err)
-{
-    struct rp_session *s = run->s;
-
-    return rp_program_times(&s->measure, s->rebuilt, program, run->facts->symbol,
-                            s->modelled ? 1 : PAIRS_ON_A_GPU,
-                            rp_max_allowed_slowdown(s->o->least_improvement), ret, ret_why, err);
-}
-
 static json_t *times_json(const struct rp_program_times *t, double margin, const char *hash)
 {
     char text[200];
@@ -158,22 +114,24 @@ static json_t *times_json(const struct rp_program_times *t, double margin, const
 static int try_program(struct rp_kernel_run *run, struct rp_session_candidate *tried,
                        const char *program, json_t **ret, struct rp_err *err)
 {
+    const struct rp_session *s = run->s;
+    const struct rp_program_trial trial = {.measure = &s->measure,
+                                           .command = s->command,
+                                           .expected = &s->expected,
+                                           .check = s->o->check,
+                                           .symbol = run->facts->symbol,
+                                           .modelled = s->modelled};
     struct rp_program_times times = {0};
     rp_autofree char *why = NULL;
     char hash[RP_SHA256_TEXT];
-    int rc = build_program(run, tried, program, &why, err);
+    int rc = rp_program_trial_run(&trial, tried->source, s->rebuilt, program, &times, &why, err);
 
-    if (rc == 0 && !why)
-        rc = check_output(run, program, &why, err);
-    if (rc == 0 && !why)
-        rc = time_program(run, program, &times, &why, err);
     if (rc == 0 && !why)
         rc = rp_sha256_file(program, hash, err);
     if (rc == 0)
-        *ret =
-            why ? json_pack("{s:s, s:o}", "outcome", rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG),
-                            "reason", rp_session_text(why))
-                : times_json(&times, rp_max_allowed_slowdown(run->s->o->least_improvement), hash);
+        *ret = why ? json_pack("{s:s, s:o}", "outcome", rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG),
+                               "reason", rp_session_text(why))
+                   : times_json(&times, rp_max_allowed_slowdown(s->o->least_improvement), hash);
     rp_program_times_free(&times);
     return rc;
 }

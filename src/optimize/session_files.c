@@ -599,6 +599,18 @@ void rp_session_message(const struct rp_session *s, const char *fmt, ...)
     s->o->progress(s->o->context, rp_buf_text(&text));
 }
 
+int rp_session_make_sandbox(struct rp_session *s, const char *round, struct rp_err *err)
+{
+    const char *const folders[] = {s->temporary, s->scratch, round, NULL};
+    int rc = rp_candidate_sandbox_make(&s->o->sandbox, folders, &s->sandbox, err);
+
+    s->measure.sandbox = s->command->sandbox = rp_candidate_sandbox_of(&s->sandbox);
+    /* A file that a program could not write is what it was, and --check would find it right; other
+     * programs end otherwise then. Whoever names what they write may have them in it. */
+    s->measure.programs_outside = !s->o->sandbox.writable_count;
+    return rc;
+}
+
 bool rp_session_may_begin(struct rp_session *s, const char *kind, const char *key)
 {
     if (s->o->budget_s <= 0 || (double)(rp_now_ns() - s->begin_ns) < s->o->budget_s * 1e9 ||
@@ -643,6 +655,14 @@ json_t *rp_session_text(const char *text)
     return text ? rp_journal_string(text, strlen(text)) : json_null();
 }
 
+static json_t *sandbox_json(const struct rp_session *s)
+{
+    json_t *json = rp_candidate_sandbox_json(&s->sandbox);
+
+    json_object_set_new(json, "programs", json_boolean(!s->measure.programs_outside));
+    return json;
+}
+
 json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const char *error)
 {
     const struct rp_session_options *o = s->o;
@@ -655,7 +675,7 @@ json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const 
         return NULL;
     return json_pack(
         "{s:s, s:o, s:s, s:s, s:o, s:s?, s:s, s:o, s:s, s:o, s:s, s:f, s:b, s:s?, s:O, s:O, s:o, "
-        "s:b, s:s?}",
+        "s:b, s:s?, s:o}",
         "schema_version", "1.0", "source", rp_session_text(slash ? slash + 1 : o->source),
         "source_sha256", before, "result_sha256", after, "build",
         rp_session_text(rp_compile_command_origin(s->command)), "device",
@@ -665,5 +685,6 @@ json_t *rp_session_json(const struct rp_session *s, const char *ended_by, const 
         "least_improvement", o->least_improvement, "dry_run", o->dry_run, "output_judged_by",
         session_judged_by(s), "rounds", s->rounds, "accepted", s->accepted, "program",
         s->whole ? json_incref(s->whole) : json_null(), "times_modelled", s->modelled, "timing",
-        s->modelled ? rp_timing_word(rp_timing_in_force(&o->run)) : NULL);
+        s->modelled ? rp_timing_word(rp_timing_in_force(&o->run)) : NULL, "sandbox",
+        sandbox_json(s));
 }

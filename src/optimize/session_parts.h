@@ -28,6 +28,7 @@ struct rp_session {
     struct rp_compile_command *command;
     struct rp_child_context measure;
     struct rp_run_deadline patience;
+    struct rp_candidate_sandbox sandbox;
     struct rp_llm_config llm;
     void *proposer_state;
     char *proposer_ended; /**< why it is not asked any more, for no kernel; NULL: it is */
@@ -88,6 +89,12 @@ json_t *rp_session_text(const char *text);
 
 /** Opens the journal, and writes the session's identity, or compares it with the old one. */
 int rp_session_record(struct rp_session *s, struct rp_err *err);
+
+/**
+ * Makes the sandbox in which programs and compilers run from now on.
+ * @param round folder, to which they may write beside temporary files; NULL
+ */
+int rp_session_make_sandbox(struct rp_session *s, const char *round, struct rp_err *err);
 
 /** Does all rounds.
  * @return 0; negative: the session ends, and s->rounds and s->accepted hold what was done */

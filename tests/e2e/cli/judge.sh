@@ -136,3 +136,40 @@ sed -i 's/total %ld/sum %ld/' new1.hip
 judged_in_program() { expect "$1" rocm-perf judge --old old.hip --new new1.hip --device software -o program ./app; }
 judged_in_program 1
 says out 'wrong: in the program: it prints something else: line 1 is "sum '
+
+# Ctrl-C and a disk that is full are no verdicts: there is neither a judge.json nor a record, and the next one goes on.
+cp new2.hip wrong.hip
+judged_once() { rocm-perf judge --old old.hip --new wrong.hip --device software -o "$@" ./app; }
+rocm-perf judge --old old.hip --new wrong.hip --device software -o cut ./app >out 2>err </dev/null &
+judge=$!
+for _ in $(seq 600); do grep -q 'capturing dispatches' err && break; sleep 0.1; done
+kill -INT $judge
+status=0
+wait $judge || status=$?
+[ $status = 130 ] || { cat err; fail "interrupted: exit status $status"; }
+says err "interrupted by SIGINT"
+no_verdict() {
+    [ ! -s out ] || { cat out; fail "$1: a verdict"; }
+    [ ! -e "$1/judge.json" ] || fail "$1: judge.json"
+    ! grep -q '"kind":"judgement"' "$1/journal.jsonl" || fail "$1: a record"
+}
+no_verdict cut
+expect 1 judged_once cut
+says out "wrong: "
+[ "$(grep -c '"kind":"judgement"' cut/journal.jsonl)" = 1 ] || fail "no record"
+
+mkdir small
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=100k none small 2>/dev/null; then
+    trap 'umount "$SCRATCH/small"; rm -rf "$SCRATCH"' EXIT
+    expect 4 judged_once small/result
+    says err 'MiB left: make space (64 MiB or more) and judge again'
+    no_verdict small/result
+    mount -o remount,size=200m small
+    expect 1 judged_once small/result
+    says out "wrong: "
+fi
+# Where files may not grow, the old version cannot be made, either.
+status=0
+(ulimit -f 8; trap '' XFSZ; judged_once limited) >out 2>err </dev/null || status=$?
+[ $status = 3 ] || [ $status = 4 ] || { cat out err; fail "exit status $status"; }
+no_verdict limited

@@ -27,6 +27,7 @@ cp result.txt expected.txt
 expect 0 optimize -o seven --check 'test $ROCM_PERF_STATUS = 7 && cmp result.txt expected.txt' -- 7
 says err "./quiet ends with exit status 7: that is taken for right"
 says out "1 accepted"
+says out "programs are outside of it (without --writable)"
 valid seven
 [ "$(json output_judged_by seven/optimize.json)" = check ] || fail "what is judged by --check"
 expect 5 optimize -o eight --check 'test $ROCM_PERF_STATUS = 8' -- 7

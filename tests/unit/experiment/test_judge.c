@@ -1,6 +1,6 @@
 /*
  * What replay compare prints, read; children that fail instead of it, by scripts in its place; the
- * traces of a profile.
+ * traces of a profile; a time that the counted work does not allow.
  */
 #include <math.h>
 #include <regex.h>
@@ -455,6 +455,48 @@ static void names_are_those_of_the_symbol(void **state)
     assert_false(rp_symbol_is(NULL, "work"));
 }
 
+/** Judges a time of 4 us by a script in place of rocm-perf, which has counted work that needs this
+ * share of 5 us. */
+static enum rp_outcome judged_with(double share, double *ret_least_us)
+{
+    rp_autofree char *text = rp_format(
+        "#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\nmkdir -p \"$2\"\n"
+        "echo '{\"kernels\": [{\"name\": \"work(int*) [code 12345678]\", \"bound_share\": %g, "
+        "\"time_ns\": 5000}]}' >\"$2/roofline.json\"\n",
+        share);
+    rp_autofree char *self = scratch_script("rocm-perf", text);
+    struct rp_captured captured = {.folder = scratch_dir,
+                                   .name = (char *)(uintptr_t) "grid 1x1x1",
+                                   .kernel = (char *)(uintptr_t) "work(int*)"};
+    const struct rp_captures captures = {.list = &captured, .count = 1};
+    struct rp_run_deadline patience = {0};
+    const struct rp_child_context measure = {
+        .self = self, .folder = scratch_dir, .patience = &patience};
+    const struct rp_judged_kernel kernel = {.measure = &measure, .captures = &captures};
+    struct rp_compared compared = {.comparison = {.after_us = 4}};
+    const struct comparisons made = {.list = &compared, .count = 1};
+    struct rp_decision decision = {.outcome = RP_OUTCOME_FASTER};
+    json_t *json = json_pack("[{}]");
+    struct rp_err err = RP_ERR_INIT;
+
+    assert_int_equal(check_counted(&kernel, self, &made, &decision, json, &err), 0);
+    *ret_least_us = json_number_value(json_object_get(json_array_get(json, 0), "least_us"));
+    json_decref(json);
+    return decision.outcome;
+}
+
+static void counted_work_is_a_floor(void **state)
+{
+    double least_us;
+
+    (void)state;
+    assert_int_equal(judged_with(0.5, &least_us), RP_OUTCOME_FASTER);
+    assert_float_equal(least_us, 2.5, 1e-9);
+    assert_int_equal(judged_with(0.83, &least_us), RP_OUTCOME_FASTER); /* 4.15 us: 5 % */
+    assert_int_equal(judged_with(0.9, &least_us), RP_OUTCOME_IMPOSSIBLE);
+    assert_float_equal(least_us, 4.5, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -470,6 +512,7 @@ int main(void)
         cmocka_unit_test(names_are_those_of_the_symbol),
         cmocka_unit_test(a_missing_atomic_is_unsafe),
         cmocka_unit_test(geometries_are_weighted_by_their_time),
+        cmocka_unit_test(counted_work_is_a_floor),
     };
 
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

@@ -1,36 +1,34 @@
-/* What comes of a judgement: by the verdicts of its kernels, by the program, and by a time that the
- * counted work does not allow. */
+/* What comes of a judgement: by the verdicts of its kernels, and by the program. */
 #include "optimize/judgement.c"
 
-#include "unit/scratch.h"
+#include "unit/cmocka_all.h"
 
 enum { MOST = 3 };
 
 struct row {
     enum rp_outcome outcome[MOST];
     const char *arguments[MOST]; /**< NULL: those of the command line */
-    bool unsafe;                 /**< the first */
     size_t count;
     enum rp_judgement_verdict verdict;
 };
 
 static const struct row rows[] = {
-    {{RP_OUTCOME_FASTER}, {0}, false, 1, RP_JUDGED_FASTER},
-    {{RP_OUTCOME_EQUAL}, {0}, false, 1, RP_JUDGED_EQUAL},
-    {{RP_OUTCOME_WRONG}, {0}, true, 1, RP_JUDGED_UNSAFE},
+    {{RP_OUTCOME_FASTER}, {0}, 1, RP_JUDGED_FASTER},
+    {{RP_OUTCOME_EQUAL}, {0}, 1, RP_JUDGED_EQUAL},
+    {{RP_OUTCOME_UNSAFE}, {0}, 1, RP_JUDGED_UNSAFE},
     /* One that gains is enough, where nothing is lost. */
-    {{RP_OUTCOME_EQUAL, RP_OUTCOME_FASTER}, {0}, false, 2, RP_JUDGED_FASTER},
-    {{RP_OUTCOME_FASTER, RP_OUTCOME_SLOWER}, {0}, false, 2, RP_JUDGED_SLOWER},
-    {{RP_OUTCOME_FASTER, RP_OUTCOME_UNDECIDED}, {0}, false, 2, RP_JUDGED_UNDECIDED},
-    {{RP_OUTCOME_UNDECIDED, RP_OUTCOME_SLOWER, RP_OUTCOME_WRONG}, {0}, false, 3, RP_JUDGED_WRONG},
+    {{RP_OUTCOME_EQUAL, RP_OUTCOME_FASTER}, {0}, 2, RP_JUDGED_FASTER},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_SLOWER}, {0}, 2, RP_JUDGED_SLOWER},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_UNDECIDED}, {0}, 2, RP_JUDGED_UNDECIDED},
+    {{RP_OUTCOME_UNDECIDED, RP_OUTCOME_SLOWER, RP_OUTCOME_WRONG}, {0}, 3, RP_JUDGED_WRONG},
     /* With other arguments it need not gain, and gains there are none of the command line's. */
-    {{RP_OUTCOME_FASTER, RP_OUTCOME_EQUAL}, {NULL, "7"}, false, 2, RP_JUDGED_FASTER},
-    {{RP_OUTCOME_EQUAL, RP_OUTCOME_FASTER}, {NULL, "7"}, false, 2, RP_JUDGED_EQUAL},
-    {{RP_OUTCOME_FASTER, RP_OUTCOME_SLOWER}, {NULL, "7"}, false, 2, RP_JUDGED_SLOWER},
-    {{RP_OUTCOME_FASTER, RP_OUTCOME_IMPOSSIBLE}, {NULL, "7"}, false, 2, RP_JUDGED_IMPOSSIBLE},
-    {{RP_OUTCOME_EQUAL}, {"7"}, false, 1, RP_JUDGED_UNDECIDED},
-    {{RP_OUTCOME_FASTER}, {"7"}, false, 1, RP_JUDGED_UNDECIDED},
-    {{RP_OUTCOME_WRONG}, {"7"}, false, 1, RP_JUDGED_WRONG},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_EQUAL}, {NULL, "7"}, 2, RP_JUDGED_FASTER},
+    {{RP_OUTCOME_EQUAL, RP_OUTCOME_FASTER}, {NULL, "7"}, 2, RP_JUDGED_EQUAL},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_SLOWER}, {NULL, "7"}, 2, RP_JUDGED_SLOWER},
+    {{RP_OUTCOME_FASTER, RP_OUTCOME_IMPOSSIBLE}, {NULL, "7"}, 2, RP_JUDGED_IMPOSSIBLE},
+    {{RP_OUTCOME_EQUAL}, {"7"}, 1, RP_JUDGED_UNDECIDED},
+    {{RP_OUTCOME_FASTER}, {"7"}, 1, RP_JUDGED_UNDECIDED},
+    {{RP_OUTCOME_WRONG}, {"7"}, 1, RP_JUDGED_WRONG},
 };
 
 static void the_most_serious_counts(void **state)
@@ -50,7 +48,6 @@ static void the_most_serious_counts(void **state)
                                                        .low = 1.4,
                                                        .high = 1.6};
         }
-        kernels[0].decision.unsafe = rows[i].unsafe;
         judging_decide(&j);
         if (j.verdict != rows[i].verdict)
             fail_msg("row %zu: %s", i, rp_judgement_word(j.verdict));
@@ -147,48 +144,6 @@ static void the_program_has_the_last_word(void **state)
     }
 }
 
-/** Judges a time of 4 us by a script in place of rocm-perf, which has counted work that needs this
- * share of 5 us. */
-static enum rp_outcome judged_with(double share, double *ret_least_us)
-{
-    rp_autofree char *text = rp_format(
-        "#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\nmkdir -p \"$2\"\n"
-        "echo '{\"kernels\": [{\"name\": \"work(int*) [code 12345678]\", \"bound_share\": %g, "
-        "\"time_ns\": 5000}]}' >\"$2/roofline.json\"\n",
-        share);
-    rp_autofree char *self = scratch_script("rocm-perf", text);
-    struct rp_captured captured = {.folder = scratch_dir, .name = (char *)(uintptr_t) "grid 1x1x1"};
-    struct rp_run_deadline patience = {0};
-    struct judging j = {.work = scratch_dir,
-                        .scratch = scratch_dir,
-                        .measure = {.self = self, .folder = scratch_dir, .patience = &patience}};
-    struct judged_kernel k = {
-        .name = (char *)(uintptr_t) "work(int*)",
-        .captures = {.list = &captured, .count = 1},
-        .decision = {.outcome = RP_OUTCOME_FASTER},
-        .comparisons = json_pack("[{s:{s:{s:f}}}]", "comparison", "b", "median_us", 4.0)};
-    struct rp_err err = RP_ERR_INIT;
-
-    j.after.hsaco = self;
-    assert_int_equal(check_floor(&j, &k, &err), 0);
-    *ret_least_us = k.least_us[0];
-    json_decref(k.comparisons);
-    free(k.least_us);
-    return k.decision.outcome;
-}
-
-static void counted_work_is_a_floor(void **state)
-{
-    double least_us;
-
-    (void)state;
-    assert_int_equal(judged_with(0.5, &least_us), RP_OUTCOME_FASTER);
-    assert_float_equal(least_us, 2.5, 1e-9);
-    assert_int_equal(judged_with(0.83, &least_us), RP_OUTCOME_FASTER); /* 4.15 us: 5 % */
-    assert_int_equal(judged_with(0.9, &least_us), RP_OUTCOME_IMPOSSIBLE);
-    assert_float_equal(least_us, 4.5, 1e-9);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,7 +152,6 @@ int main(void)
         cmocka_unit_test(the_whole_has_to_gain),
         cmocka_unit_test(captures_are_weighted_by_their_time),
         cmocka_unit_test(the_program_has_the_last_word),
-        cmocka_unit_test_setup_teardown(counted_work_is_a_floor, scratch_begin, scratch_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,9 @@ static unsigned compared(const char *const *texts, struct rp_decision *ret, json
 {
     rp_autofree char *count = rp_path_join(scratch_dir, "count");
     rp_autofree char *script =
-        rp_format("#!/bin/sh\necho >>%s\ncat %s/$(wc -l <%s).json\n", count, scratch_dir, count);
+        rp_format("#!/bin/sh\n[ \"$2\" = compare ] || exit 1 # what is faster is counted, too\n"
+                  "echo >>%s\ncat %s/$(wc -l <%s).json\n",
+                  count, scratch_dir, count);
     rp_autofree char *self = scratch_script("rocm-perf", script);
     rp_autofree char *calls = NULL;
     char a[] = "a", b[] = "b", program[] = "app", hsaco[] = "a.hsaco";
