@@ -81,13 +81,28 @@ static void put_kernel(const struct rp_page *page, const json_t *kernel)
         rp_page_words(page, RP_INK_PLAIN, 2, 4, "%s", text_of(kernel, "reason"));
 }
 
+static void put_not_judged(const struct rp_page *page, const json_t *list)
+{
+    enum { MOST_SHOWN = 10 };
+    const size_t count = json_array_size(list);
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one) if (i < MOST_SHOWN)
+        rp_page_words(page, RP_INK_YELLOW, 0, 2, "not judged: %s: %s", text_of(one, "symbol"),
+                      text_of(one, "reason"));
+    if (count > MOST_SHOWN)
+        rp_page_words(page, RP_INK_YELLOW, 0, 2, "not judged: %zu more, in judge.json",
+                      count - MOST_SHOWN);
+}
+
 static void put_program(const struct rp_page *page, const json_t *program)
 {
     if (json_is_true(json_object_get(program, "tried")))
         rp_page_words(page, RP_INK_PLAIN, 0, 2, "program: %s: %s", text_of(program, "outcome"),
                       text_of(program, "reason"));
     else if (program && !json_is_null(program))
-        rp_page_words(page, RP_INK_PLAIN, 0, 2, "program: not tried: %s",
+        rp_page_words(page, RP_INK_YELLOW, 0, 2, "program: not tried: %s",
                       text_of(program, "reason"));
 }
 
@@ -103,9 +118,10 @@ static void put_text(const struct command *c, const struct rp_judgement *judgeme
                   : judgement->verdict == RP_JUDGED_UNDECIDED ? RP_INK_PLAIN
                                                               : RP_INK_RED,
                   0, 2, "%s", text_of(judgement->json, "sentence"));
+    put_program(&page, json_object_get(judgement->json, "program"));
+    put_not_judged(&page, json_object_get(judgement->json, "not_judged"));
     json_array_foreach(json_object_get(judgement->json, "kernels"), i, kernel)
         put_kernel(&page, kernel);
-    put_program(&page, json_object_get(judgement->json, "program"));
     rp_sandbox_text(&page, json_object_get(judgement->json, "sandbox"));
     if (c->on.software && json_is_real(json_object_get(judgement->json, "error")))
         rp_page_words(&page, RP_INK_PLAIN, 0, 2,

@@ -98,7 +98,28 @@ static int make_versions(struct judging *j, struct rp_err *err)
     return 0;
 }
 
-/** Lists the kernels of the old version that do something else in the new one. */
+static bool is_among(char **symbols, const char *symbol)
+{
+    while (*symbols && strcmp(*symbols, symbol) != 0)
+        symbols++;
+    return *symbols != NULL;
+}
+
+/** Leaves those that the old version has as well out of the new one's that differ. */
+static void keep_added(struct judging *j)
+{
+    size_t kept = 0;
+
+    for (char **at = j->added; *at; at++)
+        if (is_among(j->changed, *at))
+            free(*at);
+        else
+            j->added[kept++] = *at;
+    j->added[kept] = NULL;
+}
+
+/** Lists the kernels of the old version that do something else in the new one, and those that only
+ * the new one has. */
 static int find_changed(struct judging *j, struct rp_err *err)
 {
     rp_cleanup(rp_code_object_free) struct rp_code_object before = {0}, after = {0};
@@ -108,6 +129,10 @@ static int find_changed(struct judging *j, struct rp_err *err)
         rc = rp_code_object_open(j->after.hsaco, &after, err);
     if (rc == 0)
         rc = rp_code_changed_kernels(&before, &after, "", &j->changed, err);
+    if (rc == 0)
+        rc = rp_code_changed_kernels(&after, &before, "", &j->added, err);
+    if (rc == 0)
+        keep_added(j);
     return rc;
 }
 
@@ -122,12 +147,9 @@ static struct judged_kernel *add_kernel(struct judging *j)
 
 static bool is_wanted(const struct judging *j, const char *name, const char *symbol)
 {
-    bool changed = false;
-
-    for (char **at = j->changed; *at && !changed; at++)
-        changed = strcmp(*at, symbol) == 0;
-    return changed && (!j->o->kernel ||
-                       rp_kernel_pattern_finds(&((struct judging *)j)->pattern, name, symbol));
+    return is_among(j->changed, symbol) &&
+           (!j->o->kernel ||
+            rp_kernel_pattern_finds(&((struct judging *)j)->pattern, name, symbol));
 }
 
 static struct judged_kernel *find_kernel(struct judging *j, const char *symbol)
@@ -139,7 +161,7 @@ static struct judged_kernel *find_kernel(struct judging *j, const char *symbol)
 }
 
 /** Gives each capture that was there to its kernel. */
-static int take_captures(struct judging *j)
+static void take_captures(struct judging *j)
 {
     for (size_t i = 0; i < j->given.count; i++) {
         struct rp_captured *one = &j->given.list[i];
@@ -160,7 +182,6 @@ static int take_captures(struct judging *j)
         k->captures.list[k->captures.count++] = *one;
         *one = (struct rp_captured){0};
     }
-    return 0;
 }
 
 /** Captures one kernel of a run. What cannot be captured leaves that kernel undecided. */
@@ -276,21 +297,38 @@ static int capture_program(struct judging *j, struct rp_err *err)
     return rc == 0 ? capture_sizes(j, err) : rc;
 }
 
-/** Without a dispatch of what differs there is nothing to judge. */
+/** Lists what differs and has no capture. */
+static void note_not_judged(struct judging *j)
+{
+    const char *why = j->o->kernel     ? "--kernel does not find it, or nothing launches it"
+                      : j->o->captures ? "there is no capture of it"
+                                       : "the program does not launch it";
+
+    j->not_judged = json_array();
+    for (char **at = j->changed; *at; at++)
+        if (!find_kernel(j, *at))
+            json_array_append_new(
+                j->not_judged, json_pack("{s:o, s:s}", "symbol", judging_text(*at), "reason", why));
+    for (char **at = j->added; *at; at++)
+        json_array_append_new(j->not_judged,
+                              json_pack("{s:o, s:s}", "symbol", judging_text(*at), "reason",
+                                        "the old version has no kernel of that name"));
+}
+
+/** Without a dispatch of what differs there is nothing to compare. */
 static void check_kernels(struct judging *j)
 {
-    rp_autobuf names = {0};
-    enum { MOST_NAMES = 5 };
-
-    if (!j->changed[0])
+    note_not_judged(j);
+    if (!j->changed[0] && !j->added[0])
         judging_end(j, RP_JUDGED_SAME, "both versions have the same instructions in each kernel");
-    else if (!j->kernel_count) {
-        for (size_t i = 0; j->changed[i] && i < MOST_NAMES; i++)
-            rp_buf_printf(&names, "%s%s", i ? ", " : "", j->changed[i]);
-        judging_end(j, RP_JUDGED_UNDECIDED, "%s no kernel that differs%s: %s",
+    else if (!j->changed[0])
+        judging_end(j, RP_JUDGED_UNDECIDED,
+                    "the old version's kernels have the same instructions in the new one, and what "
+                    "that adds can be compared with nothing");
+    else if (!j->kernel_count)
+        judging_end(j, RP_JUDGED_UNDECIDED, "%s no kernel that differs%s",
                     j->o->captures ? "the captures are of" : "the program launches",
-                    j->o->kernel ? " and that --kernel finds" : "", rp_buf_text(&names));
-    }
+                    j->o->kernel ? " and that --kernel finds" : "");
 }
 
 static int capture(struct judging *j, struct rp_err *err)
@@ -300,8 +338,10 @@ static int capture(struct judging *j, struct rp_err *err)
 
     if (rc == 0)
         rc = find_changed(j, err);
-    if (rc == 0 && j->changed[0])
-        rc = j->o->captures ? take_captures(j) : capture_program(j, err);
+    if (rc == 0 && j->changed[0] && j->o->captures)
+        take_captures(j);
+    else if (rc == 0 && j->changed[0])
+        rc = capture_program(j, err);
     if (rc == 0)
         check_kernels(j);
     return rc;
@@ -397,7 +437,6 @@ static struct rp_program_trial trial_of(const struct judging *j)
                                      .command = j->command,
                                      .expected = &j->expected,
                                      .check = j->o->check,
-                                     .symbol = j->kernels[0].symbol,
                                      .modelled = j->o->on->software};
 }
 
@@ -413,6 +452,26 @@ static int build_old(struct judging *j, const char *program, char **ret_why, str
         *ret_why = rp_format("what is built of --old by %s does not do what %s does: %s",
                              rp_compile_command_origin(j->command), j->o->program[0], why);
     return rc;
+}
+
+/** Lists the symbols of all kernels that differ, and of those that only the new version has: the
+ * work of one may be that of several there. Free the list, not what it has. */
+static const char **symbols_of(const struct judging *j)
+{
+    const char **list;
+    size_t count = 0;
+
+    for (char **at = j->changed; *at; at++)
+        count++;
+    for (char **at = j->added; *at; at++)
+        count++;
+    list = rp_alloc_zero(count + 1, sizeof *list);
+    count = 0;
+    for (char **at = j->changed; *at; at++)
+        list[count++] = *at;
+    for (char **at = j->added; *at; at++)
+        list[count++] = *at;
+    return list;
 }
 
 static void keep_times(struct judging *j, const struct rp_program_times *times)
@@ -433,49 +492,64 @@ static void keep_times(struct judging *j, const struct rp_program_times *times)
  * @param ret_wrong what is wrong with it */
 static int run_new(struct judging *j, char **ret_untried, char **ret_wrong, struct rp_err *err)
 {
-    const struct rp_program_trial trial = trial_of(j);
+    rp_autofree const char **symbols = symbols_of(j);
+    struct rp_program_trial trial = trial_of(j);
     rp_autofree char *before = rp_path_join(j->work, "program-old");
     rp_autofree char *after = rp_path_join(j->work, "program-new");
     rp_cleanup(rp_program_times_free) struct rp_program_times times = {0};
-    int rc;
+    int rc = *j->expected.sha256 ? 0 : run_original(j, err);
 
+    if (rc < 0)
+        return rc;
     report(j, "building and running the program with both versions");
     rc = build_old(j, before, ret_untried, err);
-    if (rc == 0 && !*ret_untried)
-        rc = rp_program_trial_run(&trial, j->after.file, before, after, &times, ret_wrong, err);
-    if (rc == 0 && !*ret_untried && !*ret_wrong)
+    if (rc < 0 || *ret_untried)
+        return rc;
+    if (!j->kernel_count) /* Where nothing was compared, its times say nothing of the kernels. */
+        return rp_program_trial_build(&trial, j->after.file, after, 2, ret_wrong, err);
+    trial.symbols = symbols;
+    rc = rp_program_trial_run(&trial, j->after.file, before, after, &times, ret_wrong, err);
+    if (rc == 0 && !*ret_wrong)
         keep_times(j, &times);
     return rc;
 }
 
-static char *why_not_in_program(const struct judging *j)
+/** Says why what was given is no program that could be built with both; NULL: it is one. */
+static const char *why_not_in_program(const struct judging *j)
 {
-    struct rp_err why = RP_ERR_INIT;
-
-    if (!j->o->program)
-        return rp_strdup("captures were given, and no program");
-    if (!j->before.is_source || !j->after.is_source)
-        return rp_strdup("a program can be built of sources only, and code objects were given");
-    if (rp_compile_command_check_program(j->command, &why) < 0)
-        return rp_strdup(why.text);
-    return NULL;
+    return !j->o->program ? "captures were given, and no program"
+           : !j->before.is_source || !j->after.is_source
+               ? "a program can be built of sources only, and code objects were given"
+               : NULL;
 }
 
 static int try_program(struct judging *j, struct rp_err *err)
 {
-    rp_autofree char *untried = why_not_in_program(j);
+    const char *none = why_not_in_program(j);
+    rp_autofree char *untried = NULL;
     rp_autofree char *wrong = NULL;
-    int rc = untried ? 0 : run_new(j, &untried, &wrong, err);
+    struct rp_err unfit = RP_ERR_INIT;
+    int rc = 0;
 
+    if (!none && rp_compile_command_check_program(j->command, &unfit) < 0)
+        untried = rp_strdup(unfit.text);
+    else if (!none)
+        rc = run_new(j, &untried, &wrong, err);
     if (rc < 0)
         return rc;
-    if (untried)
-        j->program_json = json_pack("{s:b, s:o}", "tried", 0, "reason", judging_text(untried));
-    else if (wrong) {
+    if (none || untried) {
+        j->in_program = none ? RP_OUTCOME_REFUSED : RP_OUTCOME_UNDECIDED;
+        j->program_json =
+            json_pack("{s:b, s:o}", "tried", 0, "reason", judging_text(none ? none : untried));
+    } else if (wrong) {
         j->in_program = RP_OUTCOME_PROGRAM_WRONG;
         j->program_json =
             json_pack("{s:b, s:s, s:o}", "tried", 1, "outcome",
                       rp_outcome_word(RP_OUTCOME_PROGRAM_WRONG), "reason", judging_text(wrong));
+    } else if (!j->program_json) {
+        j->program_json = json_pack("{s:b, s:s, s:s}", "tried", 1, "outcome", "right", "reason",
+                                    j->o->check ? "--check says that it is, with both versions"
+                                                : "it prints the same with both versions");
     }
     return 0;
 }
@@ -597,7 +671,7 @@ static int judge(struct judging *j, struct rp_err *err)
         rc = compare(j, err);
     if (rc == 0 && !j->ended)
         judging_decide(j);
-    if (rc == 0 && judging_is_right(j))
+    if (rc == 0 && judging_tries_program(j))
         rc = try_program(j, err);
     if (rc == 0)
         judging_decide_by_program(j);
@@ -618,6 +692,8 @@ static void free_judging(struct judging *j)
         free_kernel(&j->kernels[i]);
     free(j->kernels);
     rp_code_names_free(j->changed);
+    rp_code_names_free(j->added);
+    json_decref(j->not_judged);
     rp_captures_free(&j->given);
     rp_kernel_pattern_free(&j->pattern);
     rp_version_free(&j->before);

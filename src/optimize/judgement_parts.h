@@ -38,9 +38,11 @@ struct judging {
     struct rp_child_context measure;
     struct rp_captures given;
     char **changed; /**< symbols; NULL at the end */
+    char **added;   /**< of the new version alone, likewise */
     struct rp_kernel_pattern pattern;
     struct judged_kernel *kernels;
     size_t kernel_count;
+    json_t *not_judged; /**< [{"symbol", "reason"}]: what differs and was not compared */
     struct rp_output expected;
     enum rp_outcome in_program; /**< REFUSED: it was not tried */
     json_t *program_json;       /**< NULL: it did not come to that */
@@ -60,8 +62,11 @@ void judging_end(struct judging *j, enum rp_judgement_verdict verdict, const cha
 void judging_decide(struct judging *j);
 /** Takes back what the program does not confirm. */
 void judging_decide_by_program(struct judging *j);
-/** Says whether the kernels are right, so that the program is worth a try. */
-bool judging_is_right(const struct judging *j);
+/** Says whether no kernel is known to be wrong, so that the program is worth a try. */
+bool judging_tries_program(const struct judging *j);
+
+/** Returns the first line of what people read; the caller frees it. */
+char *judging_sentence(const struct judging *j);
 
 /** Makes a JSON string of text that need not be UTF-8. */
 json_t *judging_text(const char *text);

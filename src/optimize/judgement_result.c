@@ -194,34 +194,65 @@ void judging_decide(struct judging *j)
     judging_end(j, verdict, "%s", rp_buf_text(&text));
 }
 
-bool judging_is_right(const struct judging *j)
+bool judging_tries_program(const struct judging *j)
 {
-    return j->ended && (j->verdict == RP_JUDGED_FASTER || j->verdict == RP_JUDGED_EQUAL ||
-                        j->verdict == RP_JUDGED_SLOWER);
+    switch (j->verdict) {
+    case RP_JUDGED_FASTER:
+    case RP_JUDGED_EQUAL:
+    case RP_JUDGED_SLOWER:
+    case RP_JUDGED_SAME: /* The rest of the source may be another one. */
+        return true;
+    case RP_JUDGED_UNDECIDED:
+        return !j->kernel_count;
+    default:
+        return false;
+    }
 }
 
 void judging_decide_by_program(struct judging *j)
 {
     const char *reason = json_string_value(json_object_get(j->program_json, "reason"));
+    const bool untried = json_is_false(json_object_get(j->program_json, "tried"));
 
     if (j->in_program == RP_OUTCOME_PROGRAM_WRONG)
         judging_end(j, RP_JUDGED_WRONG, "in the program: %s", reason ? reason : "");
     else if (j->verdict != RP_JUDGED_FASTER)
         return;
-    else if (j->in_program == RP_OUTCOME_PROGRAM_SLOWER)
+    else if (j->in_program == RP_OUTCOME_UNDECIDED && untried) {
+        rp_autobuf text = {0};
+
+        put_whole(j, RP_JUDGED_FASTER, &text);
+        judging_end(j, RP_JUDGED_UNDECIDED,
+                    "the kernels are right and %s, but the program could not be tried: %s",
+                    rp_buf_text(&text), reason ? reason : "");
+    } else if (j->in_program == RP_OUTCOME_PROGRAM_SLOWER)
         judging_end(j, RP_JUDGED_EQUAL, "%s", reason ? reason : "");
     else if (j->in_program == RP_OUTCOME_UNDECIDED)
         judging_end(j, RP_JUDGED_UNDECIDED, "%s", reason ? reason : "");
 }
 
-/** Returns the first line of what people read; the caller frees it. */
-static char *sentence(const struct judging *j)
+/** What was left out may be wrong, so nothing is said of the whole then. */
+static char *right_sentence(const struct judging *j, const char *verdict)
+{
+    const size_t left_out = json_array_size(j->not_judged);
+
+    return left_out ? rp_format("what was judged is %s%s; %zu kernel%s differ%s and %s not judged",
+                                verdict, j->reason, left_out, left_out == 1 ? "" : "s",
+                                left_out == 1 ? "s" : "", left_out == 1 ? "was" : "were")
+                    : rp_format("%s%s", verdict, j->reason);
+}
+
+char *judging_sentence(const struct judging *j)
 {
     switch (j->verdict) {
     case RP_JUDGED_FASTER:
-        return rp_format("right and %s", j->reason);
+        return right_sentence(j, "right and ");
+    case RP_JUDGED_EQUAL:
+        return right_sentence(j, "right, but not faster: ");
+    case RP_JUDGED_SLOWER:
+        return right_sentence(j, "right, but slower: ");
     case RP_JUDGED_SAME:
-        return rp_format("same code: %s, so it is right, and not faster", j->reason);
+        return rp_format("same code: %s, so they are as right and as fast as before", j->reason);
     case RP_JUDGED_IMPOSSIBLE:
         return rp_format("not believable: %s", j->reason);
     default:
@@ -319,19 +350,19 @@ static json_t *settings_json(const struct judging *j)
 
 static json_t *judgement_json(const struct judging *j)
 {
-    rp_autofree char *line = sentence(j);
+    rp_autofree char *line = judging_sentence(j);
     const bool compared = j->verdict != RP_JUDGED_NOT_BUILT && j->verdict != RP_JUDGED_SAME;
 
-    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "schema_version", "1.0", "device",
-                     j->o->on->software ? "software" : "hardware", "verdict",
-                     rp_judgement_word(j->verdict), "sentence", judging_text(line), "ratio",
-                     ratio_json(j->ratio_known, j->ratio, j->low, j->high), "error",
-                     compared && j->ratio_known ? json_real(j->error) : json_null(), "on",
-                     gpu_json(j), "old", version_json(&j->before), "new", version_json(&j->after),
-                     "changed_kernels", changed_json(j), "kernels", kernels_json(j), "program",
-                     j->program_json ? json_incref(j->program_json) : json_null(), "settings",
-                     settings_json(j), "sandbox", rp_candidate_sandbox_json(&j->sandbox));
+    return json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:O?, s:o, s:o, s:o, s:o}",
+        "schema_version", "1.0", "device", j->o->on->software ? "software" : "hardware", "verdict",
+        rp_judgement_word(j->verdict), "sentence", judging_text(line), "ratio",
+        ratio_json(j->ratio_known, j->ratio, j->low, j->high), "error",
+        compared && j->ratio_known ? json_real(j->error) : json_null(), "on", gpu_json(j), "old",
+        version_json(&j->before), "new", version_json(&j->after), "changed_kernels",
+        changed_json(j), "not_judged", j->not_judged, "kernels", kernels_json(j), "program",
+        j->program_json ? json_incref(j->program_json) : json_null(), "settings", settings_json(j),
+        "sandbox", rp_candidate_sandbox_json(&j->sandbox));
 }
 
 /* --- the record ----------------------------------------------------------------------------- */

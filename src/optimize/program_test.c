@@ -314,28 +314,34 @@ void rp_program_times_free(struct rp_program_times *times)
     *times = (struct rp_program_times){0};
 }
 
-/** Adds up the rows of a symbol, because a program on several GPUs has several. A negative sum
+static bool is_one_of(const char *const *symbols, const char *symbol)
+{
+    while (symbol && *symbols && strcmp(*symbols, symbol) != 0)
+        symbols++;
+    return symbol && *symbols;
+}
+
+/** Adds up the rows of these symbols; a program on several GPUs has several of each. A negative sum
  * means that it is not known. */
-static double time_of(const struct rp_facts *facts, const char *symbol)
+static double time_of(const struct rp_facts *facts, const char *const *symbols)
 {
     double sum = -1;
 
     for (size_t i = 0; i < facts->count; i++)
-        if (facts->kernels[i].symbol && strcmp(facts->kernels[i].symbol, symbol) == 0 &&
-            facts->kernels[i].time_ns.known)
+        if (is_one_of(symbols, facts->kernels[i].symbol) && facts->kernels[i].time_ns.known)
             sum = (sum < 0 ? 0 : sum) + facts->kernels[i].time_ns.value;
     return sum;
 }
 
-/** Adds up the bounds of the rows of a symbol: all have them, or the sum has none. */
-static void bounds_of(const struct rp_facts *facts, const char *symbol, double ret_ns[2])
+/** Adds up the bounds of these rows: all have them, or the sum has none. */
+static void bounds_of(const struct rp_facts *facts, const char *const *symbols, double ret_ns[2])
 {
     double sum[2] = {0, 0};
 
     for (size_t i = 0; i < facts->count; i++) {
         const struct rp_kernel_facts *k = &facts->kernels[i];
 
-        if (!k->symbol || strcmp(k->symbol, symbol) != 0 || !k->time_ns.known)
+        if (!is_one_of(symbols, k->symbol) || !k->time_ns.known)
             continue;
         if (!(k->between_ns[1] > 0))
             return;
@@ -358,29 +364,31 @@ static bool is_of_counts(const struct rp_facts *facts)
 }
 
 /** Modelled times are of one pair of runs, whose bounds these are. */
-static void take_bounds(const struct pair *pair, const char *symbol, struct rp_program_times *ret)
+static void take_bounds(const struct pair *pair, const char *const *symbols,
+                        struct rp_program_times *ret)
 {
     ret->from_counts = is_of_counts(&pair->before) || is_of_counts(&pair->after);
     memcpy(ret->whole.before_ns, pair->before.between_ns, sizeof ret->whole.before_ns);
     memcpy(ret->whole.after_ns, pair->after.between_ns, sizeof ret->whole.after_ns);
-    bounds_of(&pair->before, symbol, ret->kernel.before_ns);
-    bounds_of(&pair->after, symbol, ret->kernel.after_ns);
+    bounds_of(&pair->before, symbols, ret->kernel.before_ns);
+    bounds_of(&pair->after, symbols, ret->kernel.after_ns);
 }
 
 /** Lists those of the last pair of runs; they are a remark, not a verdict. */
 static json_t *slower_ones(const struct rp_facts *before, const struct rp_facts *after,
-                           const char *symbol, double margin)
+                           const char *const *symbols, double margin)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; i < before->count; i++) {
         const struct rp_kernel_facts *k = &before->kernels[i];
+        const char *const own[] = {k->symbol, NULL};
         double was, is;
 
-        if (!k->symbol || strcmp(k->symbol, symbol) == 0)
+        if (!k->symbol || is_one_of(symbols, k->symbol))
             continue;
-        was = time_of(before, k->symbol);
-        is = time_of(after, k->symbol);
+        was = time_of(before, own);
+        is = time_of(after, own);
         if (was > 0 && is > was * (1 + margin))
             json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:f}", "name", k->name, "symbol",
                                                   k->symbol, "before_ns", was, "after_ns", is));
@@ -463,11 +471,11 @@ static void judge_launches(const struct pair *pair, char **ret_why)
 }
 
 int rp_program_times(const struct rp_child_context *measure, const char *before, const char *after,
-                     const char *symbol, unsigned pairs, double margin,
+                     const char *const *symbols, unsigned pairs, double margin,
                      struct rp_program_times *ret, char **ret_why, struct rp_err *err)
 {
     double values[4][MOST_PAIRS];
-    struct rp_program_times times = {.runs = json_array()};
+    struct rp_program_times times = {.runs = json_array(), .several = symbols[0] && symbols[1]};
     int rc = 0;
 
     pairs = pairs < MOST_PAIRS ? pairs : MOST_PAIRS;
@@ -483,13 +491,13 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
             break;
         values[0][i] = pair.before.runtime_ms.value;
         values[1][i] = pair.after.runtime_ms.value;
-        values[2][i] = time_of(&pair.before, symbol);
-        values[3][i] = time_of(&pair.after, symbol);
-        take_bounds(&pair, symbol, &times);
+        values[2][i] = time_of(&pair.before, symbols);
+        values[3][i] = time_of(&pair.after, symbols);
+        take_bounds(&pair, symbols, &times);
         json_array_append_new(times.runs, json_pack("{s:f, s:f}", "before_ms", values[0][i],
                                                     "after_ms", values[1][i]));
         json_decref(times.slower);
-        times.slower = slower_ones(&pair.before, &pair.after, symbol, margin);
+        times.slower = slower_ones(&pair.before, &pair.after, symbols, margin);
     }
     if (rc < 0 || *ret_why) {
         rp_program_times_free(&times);
@@ -506,6 +514,11 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
 bool rp_program_has_bounds(const struct rp_program_bounds *b)
 {
     return b->before_ns[1] > 0 && b->after_ns[1] > 0;
+}
+
+static const char *subject(const struct rp_program_times *t)
+{
+    return t->several ? "what differs is" : "the kernel is";
 }
 
 /** The formula's times may say otherwise. */
@@ -525,19 +538,21 @@ static enum rp_outcome judge_bounds(const struct rp_program_times *t, double mar
 
     if (kernel_slower || t->whole.before_ns[1] <= slowest * t->whole.after_ns[0]) {
         snprintf(why, 200, "in the program, by the bounds of the times, %s %s",
-                 kernel_slower ? "the kernel is" : "all kernels together are",
+                 kernel_slower ? subject(t) : "all kernels together are",
                  speed_of(kernel_slower ? &t->kernel : &t->whole).text);
         return RP_OUTCOME_PROGRAM_SLOWER;
     }
     if (kernel > 1 && program > slowest) {
-        snprintf(why, 200, "by the bounds of the program's times the kernel is %s, all kernels %s",
+        snprintf(why, 200, "by the bounds of the program's times %s %s, all kernels %s", subject(t),
                  speed_of(&t->kernel).text, speed_of(&t->whole).text);
         return RP_OUTCOME_ACCEPTED;
     }
     snprintf(why, 200,
              "bounds: in the program the times before and after overlap, those of %s: use --timing "
              "detailed",
-             kernel > 1 ? "all kernels together" : "the kernel");
+             kernel > 1   ? "all kernels together"
+             : t->several ? "what differs"
+                          : "the kernel");
     return RP_OUTCOME_UNDECIDED;
 }
 
@@ -547,7 +562,7 @@ enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double 
     const double program = t->before_ms / t->after_ms;
     const double kernel = t->kernel_before_ns / t->kernel_after_ns;
 
-    snprintf(why, 200, "in the program the kernel is %s, all kernels together %s%s",
+    snprintf(why, 200, "in the program %s %s, all kernels together %s%s", subject(t),
              rp_speed_change(kernel).text, rp_speed_change(program).text,
              fabs(kernel - 1) < 0.001 ? ": does --build compile {source}, or a file by its name?"
                                       : "");
@@ -596,7 +611,7 @@ int rp_program_trial_run(const struct rp_program_trial *trial, const char *sourc
 
     return rc < 0 || *ret_why
                ? rc
-               : rp_program_times(trial->measure, before, program, trial->symbol,
+               : rp_program_times(trial->measure, before, program, trial->symbols,
                                   trial->modelled ? 1 : PAIRS_ON_A_GPU,
                                   rp_max_allowed_slowdown(trial->measure->least_improvement), ret,
                                   ret_why, err);

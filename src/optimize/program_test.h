@@ -65,11 +65,12 @@ char *rp_program_test_failed_launches(const struct rp_facts *facts);
 /** Measures times of both builds by dispatch timestamps, from interleaved runs. */
 struct rp_program_times {
     double before_ms, after_ms;               /**< all dispatches; medians of the runs */
-    double kernel_before_ns, kernel_after_ns; /**< of the changed kernel */
+    double kernel_before_ns, kernel_after_ns; /**< of the changed kernels together */
     /** With counts timing: minimum and maximum of these; 0s: there are none. */
     struct rp_program_bounds {
         double before_ns[2], after_ns[2];
     } whole, kernel;
+    bool several;     /**< it may be more than one kernel that has changed */
     bool from_counts; /**< with counts timing, which tells nothing apart without bounds */
     json_t *runs;     /**< [{"before_ms", "after_ms"}] */
     json_t *slower;   /**< other kernels that take longer by more than the margin */
@@ -77,6 +78,7 @@ struct rp_program_times {
 void rp_program_times_free(struct rp_program_times *times);
 
 /**
+ * @param symbols of the changed kernels; NULL at the end
  * @param pairs runs of each; 1 where times are modelled
  * @param margin 0.02
  * @param ret_why NULL: there are times; else the reason, that the program `after` fails; to be
@@ -84,7 +86,7 @@ void rp_program_times_free(struct rp_program_times *times);
  * @return 0; negative also when the program `before` fails
  */
 int rp_program_times(const struct rp_child_context *measure, const char *before, const char *after,
-                     const char *symbol, unsigned pairs, double margin,
+                     const char *const *symbols, unsigned pairs, double margin,
                      struct rp_program_times *ret, char **ret_why, struct rp_err *err);
 
 /** Says whether bounds of the times are known on both sides. */
@@ -105,7 +107,7 @@ struct rp_program_trial {
     const struct rp_compile_command *command;
     const struct rp_output *expected; /**< what the program gives as it is */
     const char *check;                /**< as of rp_program_test_run */
-    const char *symbol;               /**< of the kernel that is another one */
+    const char *const *symbols;       /**< of rp_program_times, for times */
     bool modelled;                    /**< times are */
 };
 

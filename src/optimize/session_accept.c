@@ -115,11 +115,12 @@ static int try_program(struct rp_kernel_run *run, struct rp_session_candidate *t
                        const char *program, json_t **ret, struct rp_err *err)
 {
     const struct rp_session *s = run->s;
+    const char *const symbols[] = {run->facts->symbol, NULL};
     const struct rp_program_trial trial = {.measure = &s->measure,
                                            .command = s->command,
                                            .expected = &s->expected,
                                            .check = s->o->check,
-                                           .symbol = run->facts->symbol,
+                                           .symbols = symbols,
                                            .modelled = s->modelled};
     struct rp_program_times times = {0};
     rp_autofree char *why = NULL;
@@ -367,7 +368,7 @@ static int measure(struct rp_session *s, const char *before, const char *key, st
     int rc;
 
     rp_session_message(s, "measuring the program as it was against the result");
-    rc = rp_program_times(&s->measure, before, s->rebuilt, "",
+    rc = rp_program_times(&s->measure, before, s->rebuilt, (const char *const[]){NULL},
                           s->modelled ? 1 : SESSION_WHOLE_PAIRS_ON_A_GPU,
                           rp_max_allowed_slowdown(s->o->least_improvement), &times, &why, err);
     if (rc == 0 && why)

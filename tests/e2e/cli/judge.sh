@@ -53,8 +53,13 @@ judged 1 6
 head -1 out | grep -q "^does not compile: .*'on'" || { cat out; fail "does not compile"; }
 judged 6 1 --kernel other
 says out "undecided: the program launches no kernel that differs and that --kernel finds"
-judged 1 7 # the kernel is the same
-says out "same code: "
+judged 1 7 # the kernels are the same
+says out 'wrong: in the program: it prints something else: line 1 is "sum '
+sed -e 's/row_sums<<</sevens<<</' -e 's/^int main/__global__ void sevens(const int *in, int *out, int n) { out[blockIdx.x] = 7; }\n&/' \
+    old.hip >new12.hip
+judged 1 12
+says out 'wrong: in the program: it prints something else: line 1 is "total 224"'
+says out "not judged: _Z6sevensPKiPii: the old version has no kernel of that name"
 
 # One record for each judgement, each with the hash of the one before; a changed one is found.
 python3 - result <<'EOF' || fail "the chain"
@@ -66,9 +71,9 @@ for line in lines:
     before = hashlib.sha256(before.encode() + body).hexdigest()
     assert json.loads(line)["sha256"] == before
 data = json.loads(lines[-1])["record"]["data"]
-assert len(lines) == 11, len(lines)
+assert len(lines) == 12, len(lines)
 assert data["judge_sha256"] == hashlib.sha256(open(sys.argv[1] + "/judge.json", "rb").read()).hexdigest()
-assert data["new"]["sha256"] == hashlib.sha256(open("new7.hip", "rb").read()).hexdigest()
+assert data["new"]["sha256"] == hashlib.sha256(open("new12.hip", "rb").read()).hexdigest()
 EOF
 sed -i '2s/right and faster/right or faster!/' result/journal.jsonl
 expect 3 rocm-perf judge --old old.hip --new new5.hip --device software -o result ./app
@@ -136,6 +141,12 @@ sed -i 's/total %ld/sum %ld/' new1.hip
 judged_in_program() { expect "$1" rocm-perf judge --old old.hip --new new1.hip --device software -o program ./app; }
 judged_in_program 1
 says out 'wrong: in the program: it prints something else: line 1 is "sum '
+
+# A program that prints something else each time cannot be tried, unless --check says what is right.
+sed -i -e 's/sum %ld/total %ld/' -e 's/^    printf("total/    printf("process %d\\n", getpid());\n&/' old.hip new1.hip
+rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
+judged_in_program 6
+head -1 out | grep -q '^undecided: the kernels are right and .* times as fast .*, but the program could not be tried: ' || { cat out; fail "untried"; }
 
 # Ctrl-C and a disk that is full are no verdicts: there is neither a judge.json nor a record, and the next one goes on.
 cp new2.hip wrong.hip

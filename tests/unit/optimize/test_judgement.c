@@ -132,6 +132,9 @@ static void the_program_has_the_last_word(void **state)
         {RP_OUTCOME_PROGRAM_SLOWER, RP_JUDGED_FASTER, RP_JUDGED_EQUAL},
         {RP_OUTCOME_PROGRAM_SLOWER, RP_JUDGED_EQUAL, RP_JUDGED_EQUAL},
         {RP_OUTCOME_UNDECIDED, RP_JUDGED_FASTER, RP_JUDGED_UNDECIDED},
+        {RP_OUTCOME_REFUSED, RP_JUDGED_FASTER, RP_JUDGED_FASTER},
+        {RP_OUTCOME_PROGRAM_WRONG, RP_JUDGED_SAME, RP_JUDGED_WRONG},
+        {RP_OUTCOME_PROGRAM_WRONG, RP_JUDGED_UNDECIDED, RP_JUDGED_WRONG},
     };
 
     (void)state;
@@ -144,6 +147,68 @@ static void the_program_has_the_last_word(void **state)
     }
 }
 
+/* A program that could not be tried, although both versions are sources, confirms nothing. */
+static void an_untried_program_is_told(void **state)
+{
+    const struct rp_judgement_options options = {.least_improvement = 0.01};
+    struct judging j = {.o = &options,
+                        .verdict = RP_JUDGED_FASTER,
+                        .in_program = RP_OUTCOME_UNDECIDED,
+                        .ratio_known = true,
+                        .ratio = 2,
+                        .low = 2,
+                        .high = 2,
+                        .program_json =
+                            json_pack("{s:b, s:s}", "tried", 0, "reason", "it prints a time")};
+
+    (void)state;
+    judging_decide_by_program(&j);
+    json_decref(j.program_json);
+    assert_int_equal(j.verdict, RP_JUDGED_UNDECIDED);
+    assert_string_equal(j.reason, "the kernels are right and 2 times as fast (2 to 2), but the "
+                                  "program could not be tried: it prints a time");
+}
+
+/* Nothing is said of the new version where a part of what differs was not compared. */
+static void what_was_not_judged_is_told(void **state)
+{
+    char one[] = "one", two[] = "two", three[] = "three";
+    char *changed[] = {one, two, NULL};
+    char *added[] = {rp_strdup(two), rp_strdup(three), NULL};
+    const struct rp_judgement_options options = {.least_improvement = 0.01};
+    struct judged_kernel kernel = {.symbol = one};
+    struct judging j = {.o = &options,
+                        .verdict = RP_JUDGED_FASTER,
+                        .reason = "twice as fast",
+                        .changed = changed,
+                        .added = added,
+                        .kernels = &kernel,
+                        .kernel_count = 1};
+    rp_autofree char *text = NULL;
+
+    (void)state;
+    keep_added(&j);
+    assert_string_equal(added[0], "three");
+    assert_null(added[1]);
+    check_kernels(&j);
+    assert_false(j.ended);
+    text = judging_sentence(&j);
+    assert_string_equal(text, "what was judged is right and twice as fast; 2 kernels differ and "
+                              "were not judged");
+    json_decref(j.not_judged);
+    /* Without what differs among the old ones, what is new is told from the same code. */
+    changed[0] = NULL;
+    check_kernels(&j);
+    assert_int_equal(j.verdict, RP_JUDGED_UNDECIDED);
+    json_decref(j.not_judged);
+    free(added[0]);
+    added[0] = NULL;
+    check_kernels(&j);
+    assert_int_equal(j.verdict, RP_JUDGED_SAME);
+    assert_true(judging_tries_program(&j));
+    json_decref(j.not_judged);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +217,8 @@ int main(void)
         cmocka_unit_test(the_whole_has_to_gain),
         cmocka_unit_test(captures_are_weighted_by_their_time),
         cmocka_unit_test(the_program_has_the_last_word),
+        cmocka_unit_test(an_untried_program_is_told),
+        cmocka_unit_test(what_was_not_judged_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

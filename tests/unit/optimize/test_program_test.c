@@ -200,7 +200,9 @@ static int times_of(const char *script, struct rp_program_times *ret, char **ret
     const struct rp_child_context measure = {
         .self = self, .folder = scratch_dir, .program = program, .patience = &test_patience};
 
-    return rp_program_times(&measure, "before", "after", "", 2, 0.02, ret, ret_why, err);
+    return rp_program_times(&measure, "before", "after",
+                            (const char *const[]){"_Z1av", "_Z1bv", NULL}, 2, 0.02, ret, ret_why,
+                            err);
 }
 
 static int times_by(const char *script, char **ret_why, struct rp_err *err)
@@ -235,6 +237,28 @@ static void times_say_whether_they_are_from_counts(void **state)
         assert_int_equal(times.from_counts, cases[i].from_counts);
         rp_program_times_free(&times);
     }
+}
+
+/* Which of the kernels that differ comes first in a profile says nothing of their gain. */
+static void the_kernels_that_differ_count_together(void **state)
+{
+    static const char script[] =
+        "b=900; [ $program = after ] && b=400\n"
+        "echo '{\"kernels\": [{\"name\": \"a\", \"symbol\": \"_Z1av\", \"total_ms\": 100}, "
+        "{\"name\": \"b\", \"symbol\": \"_Z1bv\", \"total_ms\": '$b'}, "
+        "{\"name\": \"c\", \"symbol\": \"_Z1cv\", \"total_ms\": 5000}], "
+        "\"runtime_ms\": 1}' >$5/profile.json; exit 0";
+    struct rp_program_times times = {0};
+    struct rp_err err = RP_ERR_INIT;
+    char *why = NULL, text[200];
+
+    (void)state;
+    assert_int_equal(times_of(script, &times, &why, &err), 0);
+    assert_float_equal(times.kernel_before_ns, 1000e6, 1);
+    assert_float_equal(times.kernel_after_ns, 500e6, 1);
+    assert_int_equal(rp_program_times_judge(&times, 0.01, text), RP_OUTCOME_ACCEPTED);
+    assert_non_null(strstr(text, "what differs is 2"));
+    rp_program_times_free(&times);
 }
 
 static void who_fails_is_blamed(void **state)
@@ -380,6 +404,7 @@ int main(void)
         cmocka_unit_test(last_lines_are_few),
         cmocka_unit_test(first_lines_that_differ),
         cmocka_unit_test(who_fails_is_blamed),
+        cmocka_unit_test(the_kernels_that_differ_count_together),
         cmocka_unit_test(times_say_whether_they_are_from_counts),
         cmocka_unit_test(advice_is_for_optimize),
         cmocka_unit_test(launches_that_fail_are_no_speed),
