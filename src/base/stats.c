@@ -313,6 +313,38 @@ long rp_signed_rank_cut(size_t n, double alpha, double *ret_tail)
     return k;
 }
 
+static double *walsh_averages(const double *x, size_t n, size_t *ret_count)
+{
+    double *w = calloc(n * (n + 1) / 2, sizeof *w);
+    size_t count = 0;
+
+    for (size_t i = 0; w && i < n; i++)
+        for (size_t j = i; j < n; j++)
+            w[count++] = (x[i] + x[j]) / 2;
+    if (w)
+        rp_sort_numbers(w, count);
+    *ret_count = count;
+    return w;
+}
+
+struct rp_paired rp_paired_interval(const double *differences, size_t count, double alpha)
+{
+    size_t averages;
+    rp_autofree double *walsh = walsh_averages(differences, count, &averages);
+    struct rp_paired ret = {.middle = NAN, .low = -INFINITY, .high = INFINITY};
+    double tail;
+    const long k = walsh ? rp_signed_rank_cut(count, alpha, &tail) : -1;
+
+    if (walsh)
+        ret.middle = rp_median_of_sorted(walsh, averages);
+    if (k >= 0) {
+        ret.low = walsh[k];
+        ret.high = walsh[averages - 1 - (size_t)k];
+        ret.level = 1 - 2 * tail;
+    }
+    return ret;
+}
+
 /* --- which of two sides has the greater runtimes ------------------------------------------------
  */
 

@@ -69,6 +69,20 @@ double rp_signed_rank_below(size_t n, size_t w);
  * @return -1: none, there are too few pairs */
 long rp_signed_rank_cut(size_t n, double alpha, double *ret_tail);
 
+/** This is the middle of differences between pairs. */
+struct rp_paired {
+    double middle, low, high; /**< without enough pairs for an interval, all numbers are within */
+    double level;             /**< that the true middle is within; 0: not enough pairs */
+};
+
+/**
+ * Gives the median of the Walsh averages (Hodges and Lehmann), and the interval of the signed-rank
+ * test: it holds whatever the distribution is, as long as it is symmetric.
+ * @param count 1 to RP_SIGNED_RANK_MOST
+ * @param alpha how often, at most, the middle may lie beyond each end
+ */
+struct rp_paired rp_paired_interval(const double *differences, size_t count, double alpha);
+
 /* A few samples of two sides. Samples are runtimes above 0, compared by their logarithms, because
  * noise is a share of a runtime. */
 

@@ -65,6 +65,8 @@ static void put_comparison(const struct rp_page *page, const json_t *one)
                       "%s%s; the same with the captured inputs and with %zu kind%s of others",
                       text_of(one, "geometry"), rp_buf_text(&times), inputs,
                       inputs == 1 ? "" : "s");
+    if (text_of(one, "no_floor"))
+        rp_page_words(page, RP_INK_YELLOW, 4, 4, "no floor: %s", text_of(one, "no_floor"));
 }
 
 static void put_kernel(const struct rp_page *page, const json_t *kernel)

@@ -716,10 +716,21 @@ static void read_least_us(const char *folder, const char *name, double *ret)
     json_decref(json);
 }
 
+/** Says why a replay that was to count has not. The caller frees it. */
+static char *not_counted(const struct rp_proc_end *end, const char *log)
+{
+    rp_autofree char *how = rp_child_end_sentence(end);
+    rp_autofree char *said = rp_child_last_lines(log);
+
+    return rp_format("the replay that counts what it does failed: %s%s%s", how ? how : "",
+                     said && *said ? ": " : "", said ? said : "");
+}
+
 /** Counts what a candidate does on a capture, by a replay of it alone.
- * @param ret unchanged where it cannot be counted: then there is no floor */
+ * @param ret unchanged where it cannot be counted: then there is no floor
+ * @param ret_why why not; to be freed */
 static int count(const struct rp_child_context *measure, const struct rp_captured *c,
-                 const char *candidate, double *ret, struct rp_err *err)
+                 const char *candidate, double *ret, char **ret_why, struct rp_err *err)
 {
     rp_autofree char *folder = rp_path_join(measure->folder, "counted");
     rp_autofree char *log = rp_path_join(measure->folder, "counted.log");
@@ -734,10 +745,16 @@ static int count(const struct rp_child_context *measure, const struct rp_capture
         &(struct rp_own_command){
             .words = words, .stdout_path = log, .stderr_path = log, .what = RP_RUN_KIND_REPLAY},
         &end, err);
-    if (rc == 0 && !end.signaled && !end.timed_out && end.status == 0)
+    if (rc < 0)
+        return rc;
+    if (end.signaled || end.timed_out || end.status != 0)
+        *ret_why = not_counted(&end, log);
+    else
         read_least_us(folder, c->kernel, ret);
+    if (!*ret_why && !(*ret > 0))
+        *ret_why = rp_strdup("the replay that counts what it does has found nothing to count");
     rp_remove_tree(folder);
-    return rc;
+    return 0;
 }
 
 /** A time below what its bytes and operations need is not that of a kernel which does the work.
@@ -753,10 +770,14 @@ static int check_counted(const struct rp_judged_kernel *kernel, const char *cand
     for (size_t i = 0; i < made->count && rc == 0; i++) {
         const struct rp_captured *c = &kernel->captures->list[i];
         const double us = made->list[i].comparison.after_us;
+        rp_autofree char *why = NULL;
         double least_us = 0;
 
-        rc = count(kernel->measure, c, candidate, &least_us, err);
-        if (rc == 0 && least_us > 0)
+        rc = count(kernel->measure, c, candidate, &least_us, &why, err);
+        if (why)
+            json_object_set_new(json_array_get(json, i), "no_floor",
+                                rp_journal_string(why, strlen(why)));
+        else if (rc == 0)
             json_object_set_new(json_array_get(json, i), "least_us", json_real(least_us));
         if (rc < 0 || !(us > 0) || us * tolerance >= least_us)
             continue;

@@ -470,6 +470,25 @@ static void judge_launches(const struct pair *pair, char **ret_why)
     *ret_why = rp_program_test_failed_launches(&pair->after);
 }
 
+/** Gives the ratio of pairs of times. False: a time is not known. */
+static bool ratio_of(const double *before, const double *after, unsigned pairs,
+                     struct rp_program_ratio *ret)
+{
+    /* This is how often, at most, a ratio may lie beyond each end of its interval. */
+    static const double alpha = 0.05;
+    double logs[MOST_PAIRS];
+    struct rp_paired p;
+
+    for (unsigned i = 0; i < pairs; i++) {
+        if (!(before[i] > 0) || !(after[i] > 0))
+            return false;
+        logs[i] = log(before[i] / after[i]);
+    }
+    p = rp_paired_interval(logs, pairs, alpha);
+    *ret = (struct rp_program_ratio){exp(p.middle), exp(p.low), exp(p.high)};
+    return true;
+}
+
 int rp_program_times(const struct rp_child_context *measure, const char *before, const char *after,
                      const char *const *symbols, unsigned pairs, double margin,
                      struct rp_program_times *ret, char **ret_why, struct rp_err *err)
@@ -503,6 +522,9 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
         rp_program_times_free(&times);
         return rc;
     }
+    /* The median sorts what are pairs until then. */
+    times.measured = pairs > 1 && ratio_of(values[0], values[1], pairs, &times.whole_ratio) &&
+                     ratio_of(values[2], values[3], pairs, &times.kernel_ratio);
     times.before_ms = rp_median(values[0], pairs);
     times.after_ms = rp_median(values[1], pairs);
     times.kernel_before_ns = rp_median(values[2], pairs);
@@ -556,11 +578,31 @@ static enum rp_outcome judge_bounds(const struct rp_program_times *t, double mar
     return RP_OUTCOME_UNDECIDED;
 }
 
+/** Tells measured times apart by their intervals. */
+static enum rp_outcome judge_measured(const struct rp_program_times *t, double margin,
+                                      char why[200])
+{
+    const double slowest = 1 / (1 + margin);
+    const struct rp_program_ratio *kernel = &t->kernel_ratio, *whole = &t->whole_ratio;
+    const bool kernel_open = kernel->low <= 1;
+    const struct rp_program_ratio *open = kernel_open ? kernel : whole;
+
+    if (kernel->high <= 1 || whole->high <= slowest)
+        return RP_OUTCOME_PROGRAM_SLOWER;
+    if (!kernel_open && whole->low > slowest)
+        return RP_OUTCOME_ACCEPTED;
+    snprintf(why, 200, "noise: in the program %s %s (%s)",
+             kernel_open ? subject(t) : "all kernels together are",
+             rp_speed_change(open->ratio).text, rp_speed_range(open->low, open->high).text);
+    return RP_OUTCOME_UNDECIDED;
+}
+
 enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double margin,
                                        char why[200])
 {
-    const double program = t->before_ms / t->after_ms;
-    const double kernel = t->kernel_before_ns / t->kernel_after_ns;
+    const double program = t->measured ? t->whole_ratio.ratio : t->before_ms / t->after_ms;
+    const double kernel =
+        t->measured ? t->kernel_ratio.ratio : t->kernel_before_ns / t->kernel_after_ns;
 
     snprintf(why, 200, "in the program %s %s, all kernels together %s%s", subject(t),
              rp_speed_change(kernel).text, rp_speed_change(program).text,
@@ -574,6 +616,8 @@ enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double 
                  "tell no times apart: use --timing detailed");
         return RP_OUTCOME_UNDECIDED;
     }
+    if (t->measured)
+        return judge_measured(t, margin, why);
     return t->kernel_after_ns > 0 && kernel > 1 && program > 1 / (1 + margin)
                ? RP_OUTCOME_ACCEPTED
                : RP_OUTCOME_PROGRAM_SLOWER;
@@ -606,7 +650,7 @@ int rp_program_trial_run(const struct rp_program_trial *trial, const char *sourc
                          const char *before, const char *program, struct rp_program_times *ret,
                          char **ret_why, struct rp_err *err)
 {
-    enum { PAIRS_ON_A_GPU = 5, OUTPUTS = 2 };
+    enum { PAIRS_ON_A_GPU = 8, OUTPUTS = 2 };
     int rc = rp_program_trial_build(trial, source, program, OUTPUTS, ret_why, err);
 
     return rc < 0 || *ret_why

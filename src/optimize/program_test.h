@@ -70,6 +70,11 @@ struct rp_program_times {
     struct rp_program_bounds {
         double before_ns[2], after_ns[2];
     } whole, kernel;
+    /** The same as ratios of time before / time after, with their intervals. */
+    struct rp_program_ratio {
+        double ratio, low, high;
+    } whole_ratio, kernel_ratio;
+    bool measured;    /**< in several pairs of runs, so that these ratios are known */
     bool several;     /**< it may be more than one kernel that has changed */
     bool from_counts; /**< with counts timing, which tells nothing apart without bounds */
     json_t *runs;     /**< [{"before_ms", "after_ms"}] */
@@ -94,9 +99,10 @@ bool rp_program_has_bounds(const struct rp_program_bounds *b);
 
 /**
  * Decides by the times whether the program is faster: the kernel is, and all kernels together do
- * not take longer by more than the margin.
+ * not take longer by more than the margin. Measured times have to show it by their intervals.
  * @param why half a sentence with the numbers
- * @return ACCEPTED, PROGRAM_SLOWER, or UNDECIDED, where times are known by their bounds only
+ * @return ACCEPTED, PROGRAM_SLOWER, or UNDECIDED, where times are known by their bounds only, or
+ * measured with too much noise
  */
 enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double margin,
                                        char why[200]);

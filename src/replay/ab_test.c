@@ -38,19 +38,6 @@ int rp_decide_block(const double *a_us, const double *b_us, size_t runs_each, do
 
 /* --- verdict ------------------------------------------------------------------------------- */
 
-static double *walsh_averages(const double *x, size_t n, size_t *ret_count)
-{
-    double *w = rp_alloc_zero(n * (n + 1) / 2, sizeof *w);
-    size_t count = 0;
-
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++)
-            w[count++] = (x[i] + x[j]) / 2;
-    rp_sort_numbers(w, count);
-    *ret_count = count;
-    return w;
-}
-
 /* A wide margin makes faster and slower rarer, but equal more frequent: that is for the user to
  * ask for. */
 static enum rp_replay_decision verdict(const struct rp_decided *d,
@@ -75,24 +62,18 @@ static bool is_at_margin(const struct rp_decided *d)
 int rp_replay_decide(const double *log_ratios, size_t blocks, const struct rp_decide_rule *rule,
                      struct rp_decided *ret, struct rp_err *err)
 {
-    rp_autofree double *walsh = NULL;
-    struct rp_decided d = {.high = INFINITY};
-    size_t count;
-    double tail;
-    long k;
+    struct rp_paired log_ratio;
+    struct rp_decided d;
 
     if (blocks < 1 || blocks > RP_DECIDE_MOST_BLOCKS || rule->looks < 1 || !(rule->alpha > 0) ||
         !(rule->margin >= 0) || !(rule->noise >= 0))
         return rp_fail(err, RP_BAD_INPUT, "%zu blocks cannot be judged: use 1 to %d", blocks,
                        RP_DECIDE_MOST_BLOCKS);
-    walsh = walsh_averages(log_ratios, blocks, &count);
-    d.ratio = exp(rp_median_of_sorted(walsh, count));
-    k = rp_signed_rank_cut(blocks, rule->alpha / rule->looks, &tail);
-    if (k >= 0) {
-        d.low = exp(walsh[k]);
-        d.high = exp(walsh[count - 1 - (size_t)k]);
-        d.level = 1 - 2 * tail;
-    }
+    log_ratio = rp_paired_interval(log_ratios, blocks, rule->alpha / rule->looks);
+    d = (struct rp_decided){.ratio = exp(log_ratio.middle),
+                            .low = exp(log_ratio.low),
+                            .high = exp(log_ratio.high),
+                            .level = log_ratio.level};
     d.decision = verdict(&d, rule);
     *ret = d;
     return 0;

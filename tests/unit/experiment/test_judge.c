@@ -459,11 +459,14 @@ static void names_are_those_of_the_symbol(void **state)
  * share of 5 us. */
 static enum rp_outcome judged_with(double share, double *ret_least_us)
 {
-    rp_autofree char *text = rp_format(
-        "#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\nmkdir -p \"$2\"\n"
-        "echo '{\"kernels\": [{\"name\": \"work(int*) [code 12345678]\", \"bound_share\": %g, "
-        "\"time_ns\": 5000}]}' >\"$2/roofline.json\"\n",
-        share);
+    rp_autofree char *text =
+        share < 0
+            ? rp_strdup("#!/bin/sh\necho 'rocm-perf: no counters' >&2\nexit 4\n")
+            : rp_format("#!/bin/sh\nwhile [ \"$1\" != --output ]; do shift; done\nmkdir -p \"$2\"\n"
+                        "echo '{\"kernels\": [{\"name\": \"work(int*) [code 12345678]\", "
+                        "\"bound_share\": %g, "
+                        "\"time_ns\": 5000}]}' >\"$2/roofline.json\"\n",
+                        share);
     rp_autofree char *self = scratch_script("rocm-perf", text);
     struct rp_captured captured = {.folder = scratch_dir,
                                    .name = (char *)(uintptr_t) "grid 1x1x1",
@@ -478,9 +481,14 @@ static enum rp_outcome judged_with(double share, double *ret_least_us)
     struct rp_decision decision = {.outcome = RP_OUTCOME_FASTER};
     json_t *json = json_pack("[{}]");
     struct rp_err err = RP_ERR_INIT;
+    const char *why;
 
     assert_int_equal(check_counted(&kernel, self, &made, &decision, json, &err), 0);
     *ret_least_us = json_number_value(json_object_get(json_array_get(json, 0), "least_us"));
+    why = json_string_value(json_object_get(json_array_get(json, 0), "no_floor"));
+    assert_int_equal(why != NULL, share < 0);
+    if (why)
+        assert_non_null(strstr(why, "exit status 4: rocm-perf: no counters"));
     json_decref(json);
     return decision.outcome;
 }
@@ -495,6 +503,8 @@ static void counted_work_is_a_floor(void **state)
     assert_int_equal(judged_with(0.83, &least_us), RP_OUTCOME_FASTER); /* 4.15 us: 5 % */
     assert_int_equal(judged_with(0.9, &least_us), RP_OUTCOME_IMPOSSIBLE);
     assert_float_equal(least_us, 4.5, 1e-9);
+    /* A replay that fails leaves it out, and that is said. */
+    assert_int_equal(judged_with(-1, &least_us), RP_OUTCOME_FASTER);
 }
 
 int main(void)

@@ -187,8 +187,8 @@ static void a_check_says_why(void **state)
 
 /** `rocm-perf profile --runs 1 -o DIR --expect-status 0 -- before` (or after) is this script, with
  * the program in $program. @return of rp_program_times */
-static int times_of(const char *script, struct rp_program_times *ret, char **ret_why,
-                    struct rp_err *err)
+static int times_of(const char *script, unsigned pairs, struct rp_program_times *ret,
+                    char **ret_why, struct rp_err *err)
 {
     rp_autofree char *whole =
         rp_format("mkdir -p $5; program=$9; end() { echo '{\"kernels\": [], \"runtime_ms\": 1}' "
@@ -201,14 +201,14 @@ static int times_of(const char *script, struct rp_program_times *ret, char **ret
         .self = self, .folder = scratch_dir, .program = program, .patience = &test_patience};
 
     return rp_program_times(&measure, "before", "after",
-                            (const char *const[]){"_Z1av", "_Z1bv", NULL}, 2, 0.02, ret, ret_why,
-                            err);
+                            (const char *const[]){"_Z1av", "_Z1bv", NULL}, pairs, 0.02, ret,
+                            ret_why, err);
 }
 
 static int times_by(const char *script, char **ret_why, struct rp_err *err)
 {
     struct rp_program_times times = {0};
-    int rc = times_of(script, &times, ret_why, err);
+    int rc = times_of(script, 2, &times, ret_why, err);
 
     rp_program_times_free(&times);
     return rc;
@@ -232,10 +232,56 @@ static void times_say_whether_they_are_from_counts(void **state)
         struct rp_program_times times = {0};
         char *why = NULL;
 
-        assert_int_equal(times_of(script, &times, &why, &err), 0);
+        assert_int_equal(times_of(script, 2, &times, &why, &err), 0);
         assert_null(why);
         assert_int_equal(times.from_counts, cases[i].from_counts);
         rp_program_times_free(&times);
+    }
+}
+
+/** Times of 8 pairs, of which the kernel takes 10 ms of 100. */
+static struct rp_program_times measured_times(const double *factors)
+{
+    enum { PAIRS = 8 };
+    struct rp_program_times t = {.measured = true, .kernel_after_ns = 1};
+    double before[PAIRS], after[PAIRS];
+
+    for (unsigned i = 0; i < PAIRS; i++) {
+        before[i] = 10;
+        after[i] = 10 * factors[i];
+    }
+    assert_true(ratio_of(before, after, PAIRS, &t.kernel_ratio));
+    for (unsigned i = 0; i < PAIRS; i++) {
+        before[i] += 90;
+        after[i] += 90;
+    }
+    assert_true(ratio_of(before, after, PAIRS, &t.whole_ratio));
+    return t;
+}
+
+/* The medians of the second are those of a gain, and its runs tell none. */
+static void measured_times_decide_by_their_intervals(void **state)
+{
+    static const struct {
+        double factors[8]; /**< time after / time before of each pair */
+        enum rp_outcome outcome;
+    } cases[] = {
+        {{0.99, 0.98, 0.985, 0.99, 0.97, 0.98, 0.99, 0.975}, RP_OUTCOME_ACCEPTED},
+        {{0.99, 0.99, 0.99, 0.99, 0.99, 1.04, 1.05, 1.03}, RP_OUTCOME_UNDECIDED},
+        {{1.01, 1.01, 1.01, 1.01, 1.01, 0.96, 0.95, 0.97}, RP_OUTCOME_UNDECIDED},
+        {{1.02, 1.01, 1.03, 1.02, 1.01, 1.02, 1.03, 1.01}, RP_OUTCOME_PROGRAM_SLOWER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rp_program_times t = measured_times(cases[i].factors);
+        char why[200];
+        const enum rp_outcome outcome = rp_program_times_judge(&t, 0.01, why);
+
+        if (outcome != cases[i].outcome)
+            fail_msg("row %zu: %s: %s", i, rp_outcome_word(outcome), why);
+        if (outcome == RP_OUTCOME_UNDECIDED)
+            assert_int_equal(strncmp(why, "noise: in the program the kernel is ", 36), 0);
     }
 }
 
@@ -253,7 +299,7 @@ static void the_kernels_that_differ_count_together(void **state)
     char *why = NULL, text[200];
 
     (void)state;
-    assert_int_equal(times_of(script, &times, &why, &err), 0);
+    assert_int_equal(times_of(script, 8, &times, &why, &err), 0);
     assert_float_equal(times.kernel_before_ns, 1000e6, 1);
     assert_float_equal(times.kernel_after_ns, 500e6, 1);
     assert_int_equal(rp_program_times_judge(&times, 0.01, text), RP_OUTCOME_ACCEPTED);
@@ -405,6 +451,7 @@ int main(void)
         cmocka_unit_test(first_lines_that_differ),
         cmocka_unit_test(who_fails_is_blamed),
         cmocka_unit_test(the_kernels_that_differ_count_together),
+        cmocka_unit_test(measured_times_decide_by_their_intervals),
         cmocka_unit_test(times_say_whether_they_are_from_counts),
         cmocka_unit_test(advice_is_for_optimize),
         cmocka_unit_test(launches_that_fail_are_no_speed),
