@@ -300,6 +300,11 @@ static int check_head(const char *path, const char *text, size_t count, struct r
     return rc;
 }
 
+const char *rp_journal_last_hash(const struct rp_journal *journal)
+{
+    return journal->last_hash;
+}
+
 int rp_journal_write_head(const struct rp_journal *journal, struct rp_err *err)
 {
     rp_autofree char *path = rp_format("%s" RP_JOURNAL_HEAD, journal->path);

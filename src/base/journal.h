@@ -34,6 +34,9 @@ int rp_journal_resume(const char *path, struct rp_journal **ret, uint64_t *ret_c
  * records do not make the head wrong. */
 int rp_journal_write_head(const struct rp_journal *journal, struct rp_err *err);
 
+/** Returns the hash of the last record, which covers all before it. The journal owns it. */
+const char *rp_journal_last_hash(const struct rp_journal *journal);
+
 /** Accepts NULL. */
 void rp_journal_close(struct rp_journal *journal);
 

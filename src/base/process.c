@@ -537,7 +537,9 @@ static void child_main(const struct rp_proc *proc, pid_t parent, bool own_group,
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* Nobody would wait for the child if we are killed. */
     if (getppid() != parent)          /* We were killed before that. */
         _exit(127);
-    if (own_group)
+    if (proc->sandbox) /* Of a session of its own no terminal can be typed into. */
+        setsid();
+    else if (own_group)
         setpgid(0, 0);
     if (proc->sandbox) {
         if (proc->sandbox->writable[0])
@@ -687,7 +689,7 @@ static void wait_for(const struct rp_proc *proc, const struct rp_orphans *adopte
     end->hung = reason == HUNG;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
-    if (killed)
+    if (killed || proc->sandbox) /* What is left could still write where the next one does. */
         rp_orphans_kill(adopted, child);
     end->signaled = WIFSIGNALED(status);
     end->status = end->signaled ? WTERMSIG(status) : WEXITSTATUS(status);
@@ -786,8 +788,9 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
         rp_orphans_leave(adopted);
         child_main(proc, parent, own_group, report[1]);
     }
-    if (own_group)
-        /* The child does so too, because nobody knows which of the two is first. */
+    if (own_group && !proc->sandbox)
+        /* The child does so too, because nobody knows which of the two is first. The leader of a
+         * group could begin no session. */
         setpgid(child, child);
     survived_run = proc->result_survives;
     interrupt_it = proc->ends_by_interrupt;
@@ -801,6 +804,8 @@ static int run_child(const struct rp_proc *proc, const struct rp_orphans *adopte
     while ((got = read(report[0], &exec_errno, sizeof exec_errno)) < 0 && errno == EINTR)
         ;
     close(report[0]);
+    if (interrupted_by && proc->sandbox) /* Before the session was begun nobody got the signal. */
+        kill(signal_target, interrupted_by);
     wait_for(proc, adopted, child, begin_ns, ret);
     was_run = was_run || survived_run;
     signal_target = 0;

@@ -1,8 +1,8 @@
 /* Three things of Linux, each of which may be missing: namespaces (files of others are read-only,
  * there is no network, and all processes end with the first one), Landlock (no writes outside, no
  * TCP, no signals to others) and seccomp (no sockets, and none of the calls that would undo the
- * others). They overlap on purpose, since containers refuse the first and old kernels lack the
- * second. */
+ * others, or that they do not see). They overlap on purpose, since containers refuse the first and
+ * old kernels lack the second. */
 #include "base/sandbox.h"
 
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -61,6 +62,7 @@ enum {
     LL_TCP = 3,
     LL_SCOPES = 3, /* abstract UNIX sockets and signals */
     LL_PATH_BENEATH = 1,
+    LL_TRUNCATES = 3, /* the version that has LL_TRUNCATE */
 };
 
 struct landlock_rules {
@@ -79,7 +81,7 @@ static struct landlock_rules rules_of(unsigned version)
     for (unsigned i = LL_FIRST_CHANGE; i <= LL_LAST_CHANGE; i++)
         rules.files |= (uint64_t)1 << i;
     rules.files |= version >= 2 ? LL_REFER : 0;
-    rules.files |= version >= 3 ? LL_TRUNCATE : 0;
+    rules.files |= version >= LL_TRUNCATES ? LL_TRUNCATE : 0;
     rules.network = version >= 4 ? LL_TCP : 0;
     rules.scopes = version >= 6 ? LL_SCOPES : 0;
     return rules;
@@ -96,9 +98,8 @@ static size_t rules_bytes(unsigned version)
 /* --- files ------------------------------------------------------------------------------------ */
 
 /** Programs on a GPU or on the software device write to these. */
-static const char *const devices[] = {"/dev/null", "/dev/zero",   "/dev/full",
-                                      "/dev/tty",  "/dev/random", "/dev/urandom",
-                                      "/dev/kfd",  "/dev/dri",    NULL};
+static const char *const devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+                                      "/dev/urandom", "/dev/kfd",  "/dev/dri",  NULL};
 
 static int landlock_allow(int rules_fd, const char *path, const struct landlock_rules *rules)
 {
@@ -153,6 +154,10 @@ static int mounts_enter(const struct rp_sandbox *s)
     if (access("/dev/shm", F_OK) == 0 &&
         mount("shm", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, NULL) != 0)
         return -1;
+    /* A terminal that is open elsewhere could be written to though its file is read-only. */
+    if (access("/dev/pts", F_OK) == 0 &&
+        mount("pts", "/dev/pts", "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, NULL) != 0)
+        return -1;
     return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
@@ -188,31 +193,118 @@ static const int refused_calls[] = {
     428 /* open_tree */,
     429 /* move_mount */,
     430 /* fsopen */,
+    438 /* pidfd_getfd */,
     CALL_MOUNT_SETATTR,
 };
 
-enum { REFUSED = sizeof refused_calls / sizeof *refused_calls, FRAME = 5 };
+/** These change files of others without writing to them. Read-only mounts refuse that, Landlock
+ * does not (truncate: before its third version). A compiler's own output is not changed by them,
+ * either: who takes it makes it executable. */
+static const int changing_calls[] = {
+    SYS_chmod,
+    SYS_fchmodat,
+    452 /* fchmodat2 */,
+    SYS_chown,
+    SYS_fchown,
+    SYS_lchown,
+    SYS_fchownat,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    463 /* setxattrat */,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    466 /* removexattrat */,
+    469 /* file_setattr */,
+    SYS_truncate,
+};
 
-/** Other calling conventions than x86-64's have other numbers, so they are refused as a whole. */
-static int seccomp_enter(void)
+/** These type into a terminal, or speak for its console. */
+static const unsigned refused_controls[] = {TIOCSTI, 0x541C /* TIOCLINUX */};
+/** These set a file's flags ("chattr"). */
+static const unsigned changing_controls[] = {0x40086602 /* FS_IOC_SETFLAGS */,
+                                             0x401C5820 /* FS_IOC_FSSETXATTR */};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+enum {
+    MOST_STEPS = 16 + COUNT(refused_calls) + COUNT(changing_calls) + COUNT(refused_controls) +
+                 COUNT(changing_controls)
+};
+
+struct filter {
+    struct sock_filter steps[MOST_STEPS];
+    unsigned short count;
+};
+
+static void add(struct filter *f, struct sock_filter step)
+{
+    f->steps[f->count++] = step;
+}
+
+/** Where jumps to the last steps go until their place is known: no jump is that long. */
+enum { TO_REFUSAL = 255, TO_NOTHING = 254 };
+
+static void refuse(struct filter *f, uint32_t number)
+{
+    add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, TO_REFUSAL, 0));
+}
+
+static void refuse_controls(struct filter *f, bool changing)
+{
+    /* The kernel looks at the lower half of the word only. */
+    const size_t at = offsetof(struct seccomp_data, args[1]);
+    const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+
+    add(f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 1, 0));
+    add(f, allow);
+    add(f, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)at));
+    for (size_t i = 0; i < COUNT(refused_controls); i++)
+        refuse(f, refused_controls[i]);
+    for (size_t i = 0; changing && i < COUNT(changing_controls); i++)
+        refuse(f, changing_controls[i]);
+    add(f, allow);
+}
+
+/** Where neither namespaces nor Landlock keep files and processes of others from that, the calls
+ * are refused that would. Other calling conventions than x86-64's have other numbers, so they are
+ * refused as a whole. */
+static int seccomp_enter(const struct rp_sandbox_means *means)
 {
     enum { X32 = 0x40000000 };
-    struct sock_filter filter[FRAME + REFUSED + 2] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32, REFUSED + 1, 0),
-    };
-    const struct sock_fprog program = {.len = FRAME + REFUSED + 2, .filter = filter};
+    const bool changing = !means->namespaces;
+    struct filter f = {{
+                           BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+                           BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                           BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32, TO_REFUSAL, 0),
+                       },
+                       5};
 
-    for (unsigned i = 0; i < REFUSED; i++)
-        filter[FRAME + i] = (struct sock_filter)BPF_JUMP(
-            BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)refused_calls[i], (uint8_t)(REFUSED - i), 0);
-    filter[FRAME + REFUSED] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    filter[FRAME + REFUSED + 1] =
-        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES);
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+    for (size_t i = 0; i < COUNT(refused_calls); i++)
+        refuse(&f, (uint32_t)refused_calls[i]);
+    for (size_t i = 0; changing && i < COUNT(changing_calls); i++)
+        refuse(&f, (uint32_t)changing_calls[i]);
+    if (!means->namespaces && !means->landlock) /* A tracer reads its own memory by that. */
+        refuse(&f, SYS_process_vm_readv);
+    if (changing) /* Drivers call it for files in memory: it says that it did so, and does not. */
+        add(&f, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchmod, TO_NOTHING, 0));
+    refuse_controls(&f, changing);
+    for (unsigned i = 0; i < f.count; i++) {
+        if (f.steps[i].jt == TO_REFUSAL)
+            f.steps[i].jt = (uint8_t)(f.count - i - 1);
+        if (f.steps[i].jt == TO_NOTHING)
+            f.steps[i].jt = (uint8_t)(f.count - i);
+    }
+    add(&f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES));
+    add(&f, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO));
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+                 &(struct sock_fprog){.len = f.count, .filter = f.steps}, 0, 0);
 }
 
 /* --- namespaces ------------------------------------------------------------------------------- */
@@ -403,7 +495,8 @@ void rp_sandbox_enter(const struct rp_sandbox *s, int report_fd)
         give_up(report_fd);
     }
     drop_capabilities();
-    if ((s->means.landlock && landlock_enter(s) != 0) || (s->means.seccomp && seccomp_enter() != 0))
+    if ((s->means.landlock && landlock_enter(s) != 0) ||
+        (s->means.seccomp && seccomp_enter(&s->means) != 0))
         give_up(report_fd);
 }
 
@@ -447,8 +540,11 @@ const char *rp_sandbox_files_by(const struct rp_sandbox_means *means)
 {
     return means->namespaces
                ? means->landlock ? "read-only mounts and Landlock" : "read-only mounts"
-           : means->landlock ? "Landlock"
-                             : NULL;
+           : !means->landlock ? NULL
+           : !means->seccomp  ? "Landlock, but for modes, owners and times"
+           : means->landlock < LL_TRUNCATES
+               ? "Landlock and seccomp, but files may be emptied (before Linux 6.2)"
+               : "Landlock and seccomp";
 }
 
 const char *rp_sandbox_network_by(const struct rp_sandbox_means *means)

@@ -20,7 +20,8 @@ struct rp_sandbox_means {
 
 struct rp_sandbox {
     struct rp_sandbox_means means;
-    /** What it may write: absolute paths, NULL at the end. The first is a folder, its $TMPDIR. */
+    /** What it may write: absolute paths, NULL at the end. The first is a
+     * folder, its box (base/box.h) and $TMPDIR. */
     const char *const *writable;
 };
 

@@ -1,6 +1,7 @@
 #include "base/sandbox.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -83,13 +84,15 @@ static bool has(const char *parent, const char *name)
 /** Each means alone, and all together. */
 static void files_of_others_stay(void **state)
 {
-    const struct rp_sandbox_means each[] = {
-        {.namespaces = all.namespaces}, {.landlock = all.landlock}, all};
+    const struct rp_sandbox_means each[] = {{.namespaces = all.namespaces},
+                                            {.landlock = all.landlock},
+                                            {.landlock = all.landlock, .seccomp = all.seccomp},
+                                            all};
     rp_autofree char *kept = rp_path_join(folder, "kept");
     struct stat st;
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         if (!rp_sandbox_files_by(&each[i]))
             continue;
         assert_int_equal(rp_write_file(kept, "mine", 4, NULL), 0);
@@ -104,8 +107,16 @@ static void files_of_others_stay(void **state)
         assert_int_not_equal(status_of(&each[i], "ln $OUT/kept $IN/link && echo gone > $IN/link"),
                              0);
         assert_int_not_equal(status_of(&each[i], "mv $OUT/kept $IN/"), 0);
-        if (each[i].namespaces) /* Landlock does not know changes of modes. */
+        if (each[i].namespaces || each[i].seccomp) { /* Landlock does not know these. */
             assert_int_not_equal(status_of(&each[i], "chmod 777 $OUT/kept"), 0);
+            status_of(&each[i],
+                      "python3 -c \"import os; os.fchmod(os.open('$OUT/kept', 0), 0o777)\"");
+            assert_int_not_equal(status_of(&each[i], "touch -d 2001-01-01 $OUT/kept"), 0);
+            assert_int_not_equal(status_of(&each[i], "chown $(id -u) $OUT/kept"), 0);
+        }
+        if (each[i].namespaces || each[i].landlock >= 3)
+            assert_int_not_equal(
+                status_of(&each[i], "python3 -c \"import os; os.truncate('$OUT/kept', 0)\""), 0);
         assert_int_equal(stat(kept, &st), 0);
         assert_int_equal(st.st_size, 4);
         assert_int_equal(st.st_mode & 0777, 0600);
@@ -177,6 +188,16 @@ static void forks_without_end_end(void **state)
     assert_int_equal(running("sleep 322"), 0);
 }
 
+/** Without a namespace, too: it could write where the next program does. */
+static void what_is_left_behind_ends(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        status_of(&(struct rp_sandbox_means){.seccomp = all.seccomp}, "setsid sleep 323 & exit 3"),
+        3);
+    assert_int_equal(running("sleep 323"), 0);
+}
+
 static void processes_of_others_stay(void **state)
 {
     char script[64];
@@ -202,6 +223,30 @@ static void ends_are_passed_on(void **state)
     assert_int_equal(status_of(&all, "test $(cat /proc/self/status | sed -n 's/^CapEff:.//p') = "
                                      "0000000000000000"),
                      0);
+}
+
+/** Whose terminal it is, is not asked: the call itself is refused. */
+static void terminals_are_not_typed_into(void **state)
+{
+    static const char script[] =
+        "exec python3 -c \"import fcntl, sys\ntry: fcntl.ioctl(0, %s, b'x')\n"
+        "except OSError as e: sys.exit(e.errno)\"";
+    const struct rp_sandbox_means none = {0}, alone = {.seccomp = all.seccomp};
+    const char *const calls[] = {"0x5412", "0x541C"};
+    char text[300];
+
+    (void)state;
+    if (!all.seccomp)
+        skip();
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, script, calls[i]);
+        assert_int_equal(status_of(&none, text), ENOTTY);
+        assert_int_equal(status_of(&alone, text), EACCES);
+        assert_int_equal(status_of(&all, text), EACCES);
+    }
+    /* In a session of its own it has no terminal, with namespaces or not. */
+    assert_int_equal(status_of(&alone, "test $(cut -d' ' -f6 /proc/self/stat) = $$"), 0);
+    assert_int_not_equal(status_of(&all, "exec 3>/dev/tty"), 0);
 }
 
 /** What cannot be had is no end of the program. */
@@ -244,9 +289,10 @@ static void it_stays_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_others_stay),  cmocka_unit_test(there_is_no_network),
-        cmocka_unit_test(forks_without_end_end), cmocka_unit_test(processes_of_others_stay),
-        cmocka_unit_test(ends_are_passed_on),    cmocka_unit_test(it_stays_in),
+        cmocka_unit_test(files_of_others_stay),     cmocka_unit_test(there_is_no_network),
+        cmocka_unit_test(forks_without_end_end),    cmocka_unit_test(processes_of_others_stay),
+        cmocka_unit_test(ends_are_passed_on),       cmocka_unit_test(it_stays_in),
+        cmocka_unit_test(what_is_left_behind_ends), cmocka_unit_test(terminals_are_not_typed_into),
         cmocka_unit_test(a_failure_is_reported),
     };
 
