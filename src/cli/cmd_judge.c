@@ -134,6 +134,11 @@ static void put_text(const struct command *c, const struct rp_judgement *judgeme
                       "by noise alone, such a gain is found in at most %.2g %% of cases",
                       100 * number_of(judgement->json, "error"));
     rp_page_words(&page, RP_INK_PLAIN, 0, 2, "all of it: %s/judge.json", c->o.folder);
+    rp_page_words(
+        &page, RP_INK_PLAIN, 0, 2,
+        "record %zu of %s/journal.jsonl: SHA-256 %s; kept elsewhere, it shows whether the "
+        "journal was written anew",
+        judgement->records, c->o.folder, judgement->head_sha256);
 }
 
 /* --- the command ---------------------------------------------------------------------------- */

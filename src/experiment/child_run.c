@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/box.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -39,10 +40,19 @@ struct rp_proc_limits rp_program_limits(void)
     return (struct rp_proc_limits){.resident_bytes = 32 * GIB};
 }
 
+/** A file of that name goes: where somebody else could have made it, it may be a link, a second
+ * name of another file, or a pipe.
+ * @return its descriptor, or -1 with errno */
+static int open_new(const char *path, int flags)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return -1;
+    return open(path, flags | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 static int open_output(const char *path, struct rp_err *err)
 {
-    int fd =
-        open(path ? path : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0600);
+    int fd = path ? open_new(path, O_WRONLY | O_APPEND) : open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     return fd >= 0 ? fd
                    : rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s",
@@ -59,6 +69,9 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
     rp_autoclose int other = -1;
     int rc = rp_find_program(child->argv[0], &path, err);
 
+    if (rc < 0)
+        return rc;
+    rc = child->sandbox ? rp_box_renew(child->sandbox, err) : 0;
     if (rc < 0)
         return rc;
     /* The child has a group of its own, in which a read from the terminal would stop it for ever.
@@ -343,6 +356,12 @@ const char **rp_own_command_argv(const struct rp_child_context *m, const char *c
     return argv;
 }
 
+const struct rp_sandbox *rp_child_sandbox(const struct rp_child_context *measure,
+                                          enum rp_run_kind what)
+{
+    return what != RP_RUN_KIND_REPLAY && measure->programs_outside ? NULL : measure->sandbox;
+}
+
 int rp_own_command_run(const struct rp_child_context *measure, const struct rp_own_command *self,
                        struct rp_proc_end *ret, struct rp_err *err)
 {
@@ -361,9 +380,7 @@ int rp_own_command_run(const struct rp_child_context *measure, const struct rp_o
                            .stderr_path = self->stderr_path,
                            .timeout_ns = rp_run_deadline_left_ns(measure->patience, self->what),
                            .limits = rp_program_limits(),
-                           .sandbox = self->what != RP_RUN_KIND_REPLAY && measure->programs_outside
-                                          ? NULL
-                                          : measure->sandbox,
+                           .sandbox = rp_child_sandbox(measure, self->what),
                            .waiting = measure->patience->waiting,
                            .context = measure->patience->context},
         ret, err);
@@ -548,7 +565,7 @@ static int open_one(struct rp_output_limiter *tap, int i, const char *path, stru
 {
     int ends[2];
 
-    tap->files[i] = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    tap->files[i] = open_new(path, O_RDWR);
     if (tap->files[i] < 0)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot write %s", path);
     if (pipe2(ends, O_CLOEXEC) != 0)

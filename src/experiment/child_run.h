@@ -33,7 +33,7 @@ struct rp_child {
     const char *stderr_path;         /**< likewise; may be stdout_path */
     int64_t timeout_ns;
     struct rp_proc_limits limits;
-    const struct rp_sandbox *sandbox;         /**< NULL: none */
+    const struct rp_sandbox *sandbox;         /**< its box (base/box.h) is made anew; NULL: none */
     const struct rp_environment *compiler_of; /**< it may be this one's compiler, whose results are
                                                * kept (run/hip_compiler.h); NULL: no compiler */
     bool again;                               /**< as of rp_compiler_run */
@@ -168,6 +168,10 @@ struct rp_own_command {
 /** Makes rocm-perf WORDS [--device D] [--timing T] [-- PROGRAM ARGS]. The caller frees it. */
 const char **rp_own_command_argv(const struct rp_child_context *measure, const char *const *words,
                                  const char *program);
+
+/** @return NULL: it runs outside */
+const struct rp_sandbox *rp_child_sandbox(const struct rp_child_context *measure,
+                                          enum rp_run_kind what);
 
 /** Runs such a command.
  * @return as rp_child_run; RP_VERDICT when the time of --budget was over before it had ended */

@@ -11,12 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/box.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/process.h"
 #include "base/sha256.h"
@@ -311,9 +314,11 @@ char *rp_build_result_reason(const struct rp_build_result *built)
     return rp_format("%s: %.*s", built->why, (int)bytes, line);
 }
 
-/** @param directory to run it in; NULL: the current one */
+/** @param directory to run it in; NULL: the current one
+ * @param made what argv writes: the output, or what becomes it */
 static int run(const struct rp_compile_command *command, char *const *argv, const char *directory,
-               const char *output, bool again, struct rp_build_result *ret, struct rp_err *err)
+               const char *made, const char *output, bool again, struct rp_build_result *ret,
+               struct rp_err *err)
 {
     const struct rp_env_change env[] = {rp_compile_command_env(command), {0}};
     rp_autofree char *log = rp_format("%s.log", output);
@@ -321,7 +326,7 @@ static int run(const struct rp_compile_command *command, char *const *argv, cons
     struct rp_build_result built = {0};
     int rc;
 
-    unlink(output); /* A file that is there afterwards is of this build. */
+    unlink(made); /* A file that is there afterwards is of this build. */
     rc = rp_child_run(&(struct rp_child){.argv = (const char *const *)(uintptr_t)argv,
                                          .env = env,
                                          .directory = directory,
@@ -338,7 +343,7 @@ static int run(const struct rp_compile_command *command, char *const *argv, cons
     built.output = rp_child_text(log, MOST_OUTPUT);
     if (!built.output)
         built.output = rp_strdup("");
-    built.ok = !end.signaled && !end.timed_out && end.status == 0 && rp_path_exists(output);
+    built.ok = !end.signaled && !end.timed_out && end.status == 0 && rp_path_exists(made);
     if (!built.ok)
         built.why = end.signaled || end.status || end.timed_out
                         ? rp_child_end_sentence(&end)
@@ -355,14 +360,20 @@ static int compile(const struct rp_compile_command *command, const char *source,
      * name the folder. */
     const char *directory = arch || command->program.count ? NULL : command->directory;
     rp_cleanup(rp_compile_argv_free) char **argv = NULL;
+    rp_autofree char *made = rp_box_place(command->sandbox, output);
     struct rp_err own = RP_ERR_INIT;
     int rc;
 
     err = err ? err : &own;
-    rc = rp_compile_argv(command, arch ? RP_COMPILE_DEVICE : RP_COMPILE_PROGRAM, source, output,
-                         arch, &argv, err);
+    rc = rp_compile_argv(command, arch ? RP_COMPILE_DEVICE : RP_COMPILE_PROGRAM, source, made, arch,
+                         &argv, err);
     if (rc == 0)
-        rc = run(command, argv, directory, output, again, ret, err);
+        rc = run(command, argv, directory, made, output, again, ret, err);
+    if (rc == 0 && ret->ok)
+        rc = rp_box_take(command->sandbox, output, err);
+    /* In the box a linker may not be able to. */
+    if (rc == 0 && ret->ok && !arch && command->sandbox)
+        chmod(output, RP_MODE_PRIVATE_FOLDER);
     if (rc == 0 && ret->ok)
         /* A compiler lets others read the file, as far as the umask allows. */
         rp_close_tree(output);

@@ -9,6 +9,7 @@
 
 #include "analyze/profile.h"
 #include "base/alloc.h"
+#include "base/box.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -127,12 +128,15 @@ static int read_one(const char *folder, const char *symbol, struct rp_captured *
                     struct rp_err *err)
 {
     rp_cleanup(close_capture) struct rp_capture *capture = NULL;
+    rp_autofree char *sums = rp_path_join(folder, "checksums.json");
     const struct rp_snapshot_dispatch *d;
     const struct rp_capture_facts *facts;
     int rc = rp_capture_open(folder, &capture, err);
 
     if (rc < 0)
         return rc;
+    if (rp_sha256_file(sums, ret->sums_sha256, NULL) < 0)
+        ret->sums_sha256[0] = 0;
     facts = &rp_capture_contents(capture)->facts;
     d = &facts->dispatch;
     if (symbol && !rp_symbol_is(facts->symbol, symbol))
@@ -733,9 +737,10 @@ static int count(const struct rp_child_context *measure, const struct rp_capture
                  const char *candidate, double *ret, char **ret_why, struct rp_err *err)
 {
     rp_autofree char *folder = rp_path_join(measure->folder, "counted");
+    rp_autofree char *made = rp_box_place(measure->sandbox, folder);
     rp_autofree char *log = rp_path_join(measure->folder, "counted.log");
     const char *const words[] = {"replay",  "full-vm",    "--capture-dir", c->folder, "--hsaco",
-                                 candidate, "--roofline", "--output",      folder,    NULL};
+                                 candidate, "--roofline", "--output",      made,      NULL};
     struct rp_proc_end end;
     int rc;
 
@@ -749,7 +754,7 @@ static int count(const struct rp_child_context *measure, const struct rp_capture
         return rc;
     if (end.signaled || end.timed_out || end.status != 0)
         *ret_why = not_counted(&end, log);
-    else
+    else if (rp_box_take(measure->sandbox, folder, NULL) == 0)
         read_least_us(folder, c->kernel, ret);
     if (!*ret_why && !(*ret > 0))
         *ret_why = rp_strdup("the replay that counts what it does has found nothing to count");

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "analyze/roofline.h"
+#include "base/sha256.h"
 
 struct rp_child_context;
 struct rp_err;
@@ -186,11 +187,13 @@ bool rp_race_differ(const struct rp_samples_log *a, const struct rp_samples_log 
 /** This is a captured dispatch, one of each geometry. */
 struct rp_captured {
     char *folder;
-    char *name;            /**< "grid 1024x1x1 workgroup 256x1x1 lds 0" */
-    char *kernel, *symbol; /**< demangled; mangled, without .kd */
-    char *gpu;             /**< "gfx942"; "": not known */
-    char *product;         /**< "AMD Instinct MI300X"; "": not known */
-    bool software;         /**< of the software device */
+    char *name;                       /**< "grid 1024x1x1 workgroup 256x1x1 lds 0" */
+    char *kernel, *symbol;            /**< demangled; mangled, without .kd */
+    char *gpu;                        /**< "gfx942"; "": not known */
+    char *product;                    /**< "AMD Instinct MI300X"; "": not known */
+    char sums_sha256[RP_SHA256_TEXT]; /**< of its checksums of all its files, as it was read; "": it
+                                           has none */
+    bool software;                    /**< of the software device */
     uint32_t grid[3], workgroup[3], group_bytes;
     double weight; /**< time of all dispatches of that geometry in the profile, ns; 0 = unknown */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/box.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -535,6 +536,10 @@ static int try_program(struct judging *j, struct rp_err *err)
         untried = rp_strdup(unfit.text);
     else if (!none)
         rc = run_new(j, &untried, &wrong, err);
+    if (rc == 0)
+        rc = rp_version_check(&j->before, err);
+    if (rc == 0)
+        rc = rp_version_check(&j->after, err);
     if (rc < 0)
         return rc;
     if (none || untried) {
@@ -597,21 +602,51 @@ static int open_folder(struct judging *j, struct rp_err *err)
     if (rc == 0 && *kind && strcmp(kind, "judgements") != 0)
         rc = rp_fail(err, RP_USAGE, "-o: %s has the journal of another command: choose another",
                      j->o->folder);
+    /* A judgement that was killed may have left a record that the head does not name. */
+    if (rc == 0)
+        rc = rp_journal_write_head(j->folder.journal, err);
     if (rc < 0)
         return rc;
-    rp_remove_tree(work);
+    rc = rp_box_remove(work, err);
+    if (rc < 0)
+        return rc;
     rc = rp_session_folder_make(&j->folder, "work", &j->work, err);
     j->scratch = j->work ? rp_path_join(j->work, "scratch") : NULL;
     return rc == 0 ? rp_mkdirs_private(j->scratch, err) : rc;
 }
 
-/** The folder of this judgement is all that a candidate may write to, and what the user allows. */
+static bool is_inside(const char *path, const char *folder)
+{
+    const size_t length = strlen(folder);
+
+    return strncmp(path, folder, length) == 0 &&
+           (!path[length] || path[length] == '/' || folder[length - 1] == '/');
+}
+
+static int check_writable(const struct judging *j, const char *given, struct rp_err *err)
+{
+    rp_autofree char *path = realpath(given, NULL);
+    rp_autofree char *folder = realpath(j->o->folder, NULL);
+
+    /* One that is not there is refused where the sandbox is made. */
+    if (path && folder && (is_inside(folder, path) || is_inside(path, folder)))
+        return rp_fail(err, RP_USAGE,
+                       "--writable %s: -o %s is in it, or it in that, so that the new version "
+                       "could write its own verdict: choose another -o",
+                       given, j->o->folder);
+    return 0;
+}
+
+/** A box in the folder of this judgement is all that a candidate may write to, and what the user
+ * allows. All else of that folder is what it is judged by. */
 static int make_sandbox(struct judging *j, struct rp_err *err)
 {
-    rp_autofree char *temporary = rp_path_join(j->work, "tmp");
-    const char *const folders[] = {temporary, j->work, NULL};
-    int rc = rp_mkdirs_private(temporary, err);
+    rp_autofree char *box = rp_path_join(j->work, "box");
+    const char *const folders[] = {box, NULL};
+    int rc = rp_mkdirs_private(box, err);
 
+    for (size_t i = 0; i < j->o->sandbox.writable_count && rc == 0; i++)
+        rc = check_writable(j, j->o->sandbox.writable[i], err);
     return rc == 0 ? rp_candidate_sandbox_make(&j->o->sandbox, folders, &j->sandbox, err) : rc;
 }
 
@@ -637,8 +672,9 @@ static int begin(struct judging *j, struct rp_err *err)
     if (rc < 0)
         return rc;
     if (j->command) {
-        rp_compile_command_set_temporary(j->command, j->scratch);
         j->command->sandbox = rp_candidate_sandbox_of(&j->sandbox);
+        rp_compile_command_set_temporary(
+            j->command, j->command->sandbox ? j->command->sandbox->writable[0] : j->scratch);
     }
     j->sizes = o->sizes ? rp_strdup(o->sizes) : NULL;
     j->patience = (struct rp_run_deadline){.timeout_ns = (int64_t)(o->timeout_s * 1e9),

@@ -53,8 +53,10 @@ struct rp_judgement_options {
 /** Release it with rp_judgement_free. */
 struct rp_judgement {
     enum rp_judgement_verdict verdict;
-    json_t *json; /**< judge.json ... */
-    char *text;   /**< ... as it was written, without the newline at its end */
+    json_t *json;                     /**< judge.json ... */
+    char *text;                       /**< ... as it was written, without the newline at its end */
+    size_t records;                   /**< that the journal has by now ... */
+    char head_sha256[RP_SHA256_TEXT]; /**< ... and the hash of the last, which covers all */
 };
 
 /** Returns the word of a verdict: "right and faster". */
@@ -63,7 +65,7 @@ const char *rp_judgement_word(enum rp_judgement_verdict verdict);
 int rp_judgement_status(enum rp_judgement_verdict verdict);
 
 /**
- * Judges, writes judge.json, and adds a record to judge.jsonl, in which each line has the hash of
+ * Judges, writes judge.json, and adds a record to journal.jsonl, in which each line has the hash of
  * the one before.
  * @return 0 with whatever verdict; RP_USAGE, RP_BAD_INPUT (the old version is not what was
  * captured, or does not compile), RP_ENVIRONMENT, RP_PROGRAM (the program fails as it is),
@@ -98,6 +100,9 @@ int rp_version_read(const char *option, const char *path, struct rp_version *ret
  */
 int rp_version_make(struct rp_version *version, const struct rp_compile_command *command,
                     const char *gpu, const char *hsaco, struct rp_err *err);
+/** Says whether its file is still the one that was read. It is looked at after each use.
+ * @return 0; RP_BAD_INPUT */
+int rp_version_check(const struct rp_version *version, struct rp_err *err);
 /** Accepts zeros. */
 void rp_version_free(struct rp_version *version);
 

@@ -276,16 +276,13 @@ static json_t *ratio_json(bool known, double ratio, double low, double high)
                  : json_null();
 }
 
-/** The checksums of a capture have the hashes of all its files. */
 static json_t *capture_json(const struct rp_captured *c, const json_t *comparison)
 {
     const json_t *least_us = json_object_get(comparison, "least_us");
-    rp_autofree char *sums = rp_path_join(c->folder, "checksums.json");
-    char hash[RP_SHA256_TEXT];
-    const bool has = rp_sha256_file(sums, hash, NULL) == 0;
 
     return json_pack("{s:o, s:s, s:o, s:O?}", "folder", judging_text(c->folder), "geometry",
-                     c->name, "checksums_sha256", has ? json_string(hash) : json_null(), "least_us",
+                     c->name, "checksums_sha256",
+                     *c->sums_sha256 ? json_string(c->sums_sha256) : json_null(), "least_us",
                      least_us);
 }
 
@@ -402,9 +399,14 @@ int judging_write(struct judging *j, struct rp_judgement *ret, struct rp_err *er
         return rp_fail(err, RP_ENVIRONMENT, "the result cannot be written as JSON");
     ret->text = json_dumps(ret->json, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(6));
     rp_buf_printf(&lines, "%s\n", ret->text);
-    rc = rp_write_private_file(path, rp_buf_text(&lines), lines.len, err);
+    /* The record comes first: a verdict that somebody can read has one. */
+    rc = rp_journal_add(j->folder.journal, "judgement", NULL,
+                        record_json(ret->json, rp_buf_text(&lines)), err);
     if (rc == 0)
-        rc = rp_journal_add(j->folder.journal, "judgement", NULL,
-                            record_json(ret->json, rp_buf_text(&lines)), err);
-    return rc == 0 ? rp_journal_write_head(j->folder.journal, err) : rc;
+        rc = rp_journal_write_head(j->folder.journal, err);
+    if (rc == 0)
+        rc = rp_write_private_file(path, rp_buf_text(&lines), lines.len, err);
+    ret->records = rp_journal_count(j->folder.journal);
+    memcpy(ret->head_sha256, rp_journal_last_hash(j->folder.journal), sizeof ret->head_sha256);
+    return rc;
 }

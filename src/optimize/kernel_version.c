@@ -142,12 +142,26 @@ static int unpack(const struct rp_version *v, const char *gpu, const char *hsaco
     return rp_write_private_file(hsaco, part, size, err);
 }
 
+int rp_version_check(const struct rp_version *version, struct rp_err *err)
+{
+    char now[RP_SHA256_TEXT];
+    int rc = rp_sha256_file(version->file, now, err);
+
+    if (rc < 0 || strcmp(now, version->file_sha256) == 0)
+        return rc;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s: %s was changed while it was judged: judge it again when it is finished",
+                   version->option, version->path);
+}
+
 int rp_version_make(struct rp_version *version, const struct rp_compile_command *command,
                     const char *gpu, const char *hsaco, struct rp_err *err)
 {
     int rc = version->is_source ? compile(version, command, gpu, hsaco, err)
                                 : unpack(version, gpu, hsaco, err);
 
+    if (rc == 0)
+        rc = rp_version_check(version, err);
     if (rc == 0)
         rc = rp_sha256_file(hsaco, version->hsaco_sha256, err);
     if (rc == 0)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/box.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -158,6 +159,7 @@ static int run_check(const struct rp_child_context *m, const char *check, const 
                                          .stderr_path = log,
                                          .timeout_ns = rp_run_deadline_left_ns(m->patience, what),
                                          .limits = rp_program_limits(),
+                                         .sandbox = rp_child_sandbox(m, what),
                                          .waiting = m->patience->waiting,
                                          .context = m->patience->context},
                       &end, err);
@@ -279,9 +281,11 @@ int rp_program_test_profile(const struct rp_child_context *measure, const char *
                             struct rp_err *err)
 {
     rp_autofree char *status = rp_format("%d", measure->status);
+    const struct rp_sandbox *sandbox = rp_child_sandbox(measure, what);
+    rp_autofree char *made = rp_box_place(sandbox, output);
     const char *const words[] = {
         "profile", "--runs",          "1",    "-o",
-        output,    "--expect-status", status, what == RP_RUN_KIND_TRACED ? "--deep-analysis" : NULL,
+        made,      "--expect-status", status, what == RP_RUN_KIND_TRACED ? "--deep-analysis" : NULL,
         NULL};
     rp_autofree char *log = rp_path_join(measure->folder, "profile.log");
     rp_autofree char *how = NULL;
@@ -289,7 +293,7 @@ int rp_program_test_profile(const struct rp_child_context *measure, const char *
     int rc;
 
     /* A result of a session is as private as the session. */
-    rc = rp_mkdirs_private(output, err);
+    rc = sandbox ? 0 : rp_mkdirs_private(output, err);
     if (rc == 0)
         rc = rp_own_command_run(measure,
                                 &(struct rp_own_command){.words = words,
@@ -298,11 +302,14 @@ int rp_program_test_profile(const struct rp_child_context *measure, const char *
                                                          .stderr_path = log,
                                                          .what = what},
                                 &end, err);
-    rp_close_tree(output);
+    if (!sandbox)
+        rp_close_tree(output);
     if (rc < 0)
         return rp_wrap(err, "profile %s", program);
-    if (!end.signaled && !end.timed_out && end.status == 0)
-        return rp_facts_read(output, ret, err);
+    if (!end.signaled && !end.timed_out && end.status == 0) {
+        rc = rp_box_take(sandbox, output, err);
+        return rc < 0 ? rp_wrap(err, "profile %s", program) : rp_facts_read(output, ret, err);
+    }
     how = end_text(measure, what, &end);
     return profile_failed(measure, program, &end, how, log, err);
 }

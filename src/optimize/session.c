@@ -302,7 +302,7 @@ static int begin(struct rp_session *s, struct rp_err *err)
                                            .least_improvement = s->o->least_improvement,
                                            .compare = s->o->compare};
     if (rc == 0)
-        rc = rp_session_make_sandbox(s, NULL, err);
+        rc = rp_session_make_sandbox(s, err);
     return rc < 0 ? rc : open_proposer(s, err);
 }
 

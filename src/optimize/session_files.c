@@ -599,9 +599,9 @@ void rp_session_message(const struct rp_session *s, const char *fmt, ...)
     s->o->progress(s->o->context, rp_buf_text(&text));
 }
 
-int rp_session_make_sandbox(struct rp_session *s, const char *round, struct rp_err *err)
+int rp_session_make_sandbox(struct rp_session *s, struct rp_err *err)
 {
-    const char *const folders[] = {s->temporary, s->scratch, round, NULL};
+    const char *const folders[] = {s->temporary, NULL};
     int rc = rp_candidate_sandbox_make(&s->o->sandbox, folders, &s->sandbox, err);
 
     s->measure.sandbox = s->command->sandbox = rp_candidate_sandbox_of(&s->sandbox);

@@ -90,11 +90,9 @@ json_t *rp_session_text(const char *text);
 /** Opens the journal, and writes the session's identity, or compares it with the old one. */
 int rp_session_record(struct rp_session *s, struct rp_err *err);
 
-/**
- * Makes the sandbox in which programs and compilers run from now on.
- * @param round folder, to which they may write beside temporary files; NULL
+/** Makes the sandbox in which programs and compilers run: its box is the folder of temporary files.
  */
-int rp_session_make_sandbox(struct rp_session *s, const char *round, struct rp_err *err);
+int rp_session_make_sandbox(struct rp_session *s, struct rp_err *err);
 
 /** Does all rounds.
  * @return 0; negative: the session ends, and s->rounds and s->accepted hold what was done */

@@ -467,14 +467,6 @@ static int run_kernels(struct rp_session *s, unsigned round, const struct rp_fac
     return rc;
 }
 
-static int make_round(struct rp_session *s, unsigned round, struct rp_err *err)
-{
-    rp_autofree char *folder = rp_format("%s/round-%u", s->o->folder, round);
-    int rc = rp_mkdirs_private(folder, err);
-
-    return rc == 0 ? rp_session_make_sandbox(s, folder, err) : rc;
-}
-
 /** @return 1 something was accepted, 0 not, negative */
 static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
 {
@@ -484,10 +476,8 @@ static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
     struct rp_facts facts = {0};
     struct rp_ranked_kernels rank = {0};
     json_t *kernels = json_array();
-    int rc = make_round(s, round, err);
+    int rc = profile(s, round, folder, &facts, err);
 
-    if (rc == 0)
-        rc = profile(s, round, folder, &facts, err);
     if (rc == 0)
         rc = named_kernels(s, &facts, &named, err);
     if (rc == 0 && round == 1)

@@ -102,8 +102,12 @@ if [ "$(json sandbox.files result/judge.json)" != null ] && [ "$(json sandbox.ne
     hostile 0 new8.hip
     says out "sandbox: files: "
     [ ! -e hostile ] || fail "it wrote outside of its folder"
-    hostile 0 new8.hip --writable "$SCRATCH"
-    [ -e hostile ] || fail "--writable"
+    mkdir open
+    expect 0 env JUDGED_FILE="$SCRATCH/open/hostile" JUDGED_PORT="$(cat port)" rocm-perf judge --old old.hip \
+        --new new8.hip --device software -o hostile_result --writable open ./app
+    [ -e open/hostile ] || fail "--writable"
+    expect 2 rocm-perf judge --old old.hip --new new8.hip --device software -o hostile_result --writable . ./app
+    says err "--writable .: -o hostile_result is in it"
 fi
 if [ "$(json sandbox.processes result/judge.json)" != null ]; then
     hostile 1 new9.hip

@@ -1,10 +1,13 @@
 // A kernel in several versions for judge.sh: VERSION is replaced in copies of this file.
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <vector>
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <hip/hip_runtime.h>
@@ -38,7 +41,7 @@ __global__ void row_sums(const int *in, int *out, int n)
     for (int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x)
         sum += in[i];
 #endif
-#if VERSION == 1 || VERSION == 8 || VERSION == 9 // right and faster: shuffles within the wave
+#if VERSION == 1 || (VERSION >= 8 && VERSION != 10) // right and faster: shuffles within the wave
     for (int s = warpSize / 2; s > 0; s >>= 1)
         sum += __shfl_down(sum, s);
     if (t % warpSize == 0)
@@ -79,6 +82,27 @@ static void attack()
 #elif VERSION == 9
     for (;;)
         fork();
+#elif VERSION == 11 // puts links where the judge writes, and spoils what it is judged by
+    const std::string work = getenv("JUDGED_WORK");
+    const char *const names[] = {"program.log", "program.out", "check.log", "profile.log"};
+
+    for (const char *name : names) {
+        const std::string path = work + "/scratch/" + name;
+
+        unlink(path.c_str());
+        if (symlink(*name == 'c' ? "../../journal.jsonl" : getenv("JUDGED_FILE"), path.c_str()))
+            errno = 0;
+    }
+    for (const char *name : {"/program-old", "/old.hsaco", "/captures-1/dispatch-1/dispatch.json",
+                             "/scratch/profile-before/profile.json"})
+        if (FILE *file = fopen((work + name).c_str(), "w"))
+            fclose(file);
+    // What is in the box goes before anything else runs, whatever it is.
+    const std::string box = getenv("TMPDIR");
+    mkdir((box + "/shut").c_str(), 0700);
+    mkfifo((box + "/shut/pipe").c_str(), 0600);
+    chmod((box + "/shut").c_str(), 0);
+    chmod(getenv("JUDGED_FILE"), 0777);
 #endif
 }
 
