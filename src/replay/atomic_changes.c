@@ -58,12 +58,6 @@ static bool is_same_sum(const struct rp_check_update *a, const struct rp_check_u
                : a->sum == b->sum;
 }
 
-/* An exchange whose result is not used is a store. */
-static bool is_demanded(const struct rp_check_update *a)
-{
-    return a->draws || (a->what != RP_CHECK_REPLACES && !is_same_sum(a, NULL));
-}
-
 static bool any(const struct place *p, bool (*is)(const struct rp_check_update *))
 {
     for (size_t i = 0; i < p->count; i++)
@@ -87,14 +81,16 @@ static bool is_unordered(const struct rp_check_update *u)
     return u->unordered;
 }
 
-/* Whose result is used may draw several at a time, or try again. */
+/* Whose result is used may draw several at a time, or try again. Where nothing is drawn a kernel
+ * may do without atomics: if several wavefronts then store to one place, that is a race, or a lost
+ * update, and memory shows the rest. */
 static const char *lacks(const struct rp_check_update *a, const struct place *b)
 {
     const bool free_sum =
         a->draws || a->what == RP_CHECK_REPLACES || any(b, draws) || find(b, RP_CHECK_REPLACES);
 
     if (!b->count)
-        return is_demanded(a) ? "is not updated by atomics" : NULL;
+        return a->draws ? "is not updated by atomics" : NULL;
     if (!free_sum && !is_same_sum(a, find(b, a->what)))
         return "gets another sum by atomics";
     if (!a->narrow && any(b, is_narrow))

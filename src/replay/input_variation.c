@@ -205,7 +205,7 @@ static const struct rp_variation_page *find(const struct rp_variation_runs *v,
 /* --- the captured kernel ------------------------------------------------------------------- */
 
 static void keep(struct rp_variation_runs *v, const struct rp_capture_memory *m, uint64_t page,
-                 const uint64_t *written, const uint8_t *contents)
+                 const uint64_t *written, const uint8_t *before, const uint8_t *contents)
 {
     struct rp_variation_page *kept;
 
@@ -217,6 +217,9 @@ static void keep(struct rp_variation_runs *v, const struct rp_capture_memory *m,
     kept = rp_vec_add(&v->pages);
     kept->key = (struct rp_page_key){rp_replay_region(v->trial->r, m), page};
     memcpy(kept->written, written, sizeof kept->written);
+    memset(kept->left, 0, sizeof kept->left);
+    for (size_t i = 0; i < RP_PAGE_BYTES; i++)
+        kept->left[i / 8] |= (uint8_t)((before[i] == contents[i]) << i % 8);
     memcpy(kept->contents, contents, RP_PAGE_BYTES);
 }
 
@@ -281,16 +284,19 @@ static int note_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     uint64_t other[RP_PAGE_MASKS], written[RP_PAGE_MASKS] = {0};
     int rc = page_before(v, m, page, before, err);
 
-    if (rc < 0 || memcmp(before, contents, RP_PAGE_BYTES) == 0)
+    if (rc < 0 || (!w && memcmp(before, contents, RP_PAGE_BYTES) == 0))
         return rc;
     rp_compare_words(&rp_exact, before, contents, RP_PAGE_BYTES, written);
-    if (is_astray(v, rp_replay_region(v->trial->r, m)))
-        v->of[v->now].reason = astray;
+    /* Results that it does not write then tell as much as other ones. */
     compare(v, m, page, contents, expected, other);
     for (size_t i = 0; i < RP_PAGE_MASKS; i++)
         v->of[v->now].telling_bytes +=
             4 * (uint64_t)__builtin_popcountll((written[i] | (w ? w->written[i] : 0)) & other[i]);
-    keep(v, m, page, written, contents);
+    if (memcmp(before, contents, RP_PAGE_BYTES) == 0)
+        return 0;
+    if (is_astray(v, rp_replay_region(v->trial->r, m)))
+        v->of[v->now].reason = astray;
+    keep(v, m, page, written, before, contents);
     return 0;
 }
 
@@ -441,6 +447,19 @@ static void add_captured(const struct rp_write_page *w, const struct rp_variatio
             memcpy(before + 4 * i, captured + 4 * i, 4);
 }
 
+/* What is not written still has the poison of this run: also a byte beside those of its word that
+ * are results. */
+static void expect_kept(const struct rp_variation_page *kept, const uint8_t *contents,
+                        uint8_t *before)
+{
+    for (size_t i = 0; i < RP_PAGE_BYTES; i++) {
+        const bool left = kept->left[i / 8] >> i % 8 & 1;
+
+        if (rp_word_in(kept->written, i / 4) && !(left && contents[i] == before[i]))
+            before[i] = kept->contents[i];
+    }
+}
+
 static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t page,
                       const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
 {
@@ -456,10 +475,8 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
 
     if (rc < 0)
         return rc;
-    /* What is not written still has the poison of this run. */
-    for (size_t i = 0; kept && i < RP_PAGE_WORDS; i++)
-        if (rp_word_in(kept->written, i))
-            memcpy(before + 4 * i, kept->contents + 4 * i, 4);
+    if (kept)
+        expect_kept(kept, contents, before);
     if (may_write_more(v))
         add_captured(w, kept, contents, expected, before);
     if (memcmp(contents, before, RP_PAGE_BYTES) == 0)

@@ -24,6 +24,7 @@ struct rp_variation_runs;
 struct rp_variation_page {
     struct rp_page_key key;
     uint64_t written[RP_PAGE_MASKS]; /**< words that it has changed then */
+    uint8_t left[RP_PAGE_BYTES / 8]; /**< bits: bytes that it has left as they were */
     uint8_t contents[RP_PAGE_BYTES];
 };
 

@@ -306,6 +306,14 @@ static void like_results(const struct rp_compare_rule *rule, const uint8_t *afte
     }
 }
 
+bool rp_word_is_poison(const uint8_t word[4])
+{
+    for (unsigned kind = 0; kind < RP_POISON_LIKE; kind++)
+        if (memcmp(word, poisons[kind], 4) == 0)
+            return true;
+    return false;
+}
+
 void rp_write_set_poison(const struct rp_compare_rule *rule, enum rp_poison kind,
                          const uint64_t *mask, const uint8_t *after, size_t bytes, uint8_t *page)
 {
@@ -442,20 +450,22 @@ static uint64_t other_number(struct rp_number_shape shape, uint64_t hash, uint64
     return bits ^ power / 4;
 }
 
-/* Returns a value that a kernel may not expect: half of the values get the other sign, and digits
- * that a narrower type does not have; others become 0, or a thousand times larger or smaller.
+/* Returns a value that a kernel may not expect: half of the values get the other sign, others
+ * become 0, or a thousand times larger or smaller; all but 0 get digits that a narrower type, or a
+ * whole number, does not have.
  */
 static uint64_t odd_number(struct rp_number_shape shape, uint64_t hash, uint64_t bits)
 {
     const uint64_t thousand = (uint64_t)(shape.exponent_bits < 8 ? 2 : 10) << shape.fraction_bits;
     const uint64_t sign = (uint64_t)1 << (shape.bytes * 8 - 1);
     const uint64_t other = hash & 16 ? bits + thousand : bits - thousand;
+    const uint64_t digits = hash >> 8 & (((uint64_t)1 << shape.fraction_bits) - 1);
 
     if ((hash & 15) == 0)
         return 0;
     if ((hash & 15) == 1 && look(shape, other) == NUMBER && ((other ^ bits) & sign) == 0)
-        return other;
-    return bits ^ sign ^ (hash >> 8 & (((uint64_t)1 << shape.fraction_bits) - 1));
+        return other ^ digits;
+    return bits ^ sign ^ digits;
 }
 
 /* A maximum that begins at 0 is right unless all its inputs are negative, so they are in every
@@ -825,10 +835,12 @@ static uint64_t sparse(struct kind kind, uint64_t seed, size_t bytes, uint8_t *p
     return count;
 }
 
-/* One in eight numbers is NaN (that which arithmetic gives) or an infinity of either sign. */
+/* One in 64 numbers is NaN (that which arithmetic gives) or an infinity of either sign: with more,
+ * all sums were NaN. One in eight is 0, because 0 times an infinity is not what a kernel gives that
+ * skips zeros. */
 static uint64_t special(struct kind kind, uint64_t seed, size_t bytes, uint8_t *page)
 {
-    enum { ONE_IN = 8 };
+    enum { SPECIAL_IN = 64, ZERO_IN = 8 };
     const struct rp_number_shape shape = rp_number_shape(kind.number ? *kind.number : RP_F32);
     const uint64_t infinite = (((uint64_t)1 << shape.exponent_bits) - 1) << shape.fraction_bits;
     uint64_t count = 0;
@@ -836,9 +848,10 @@ static uint64_t special(struct kind kind, uint64_t seed, size_t bytes, uint8_t *
     for (size_t at = 0; kind.number && at + shape.bytes <= bytes; at += shape.bytes) {
         const uint64_t hash = rp_mix64(seed + at);
         const uint64_t sign = (hash >> 9 & 1) << (shape.bytes * 8 - 1);
-        const uint64_t bits = hash & 256 ? infinite | infinite >> 1 : infinite | sign;
+        const uint64_t value = hash & 256 ? infinite | infinite >> 1 : infinite | sign;
+        const uint64_t bits = hash % SPECIAL_IN ? 0 : value;
 
-        if (hash % ONE_IN)
+        if (hash % SPECIAL_IN && (hash >> 10) % ZERO_IN)
             continue;
         memcpy(page + at, &bits, shape.bytes);
         count++;

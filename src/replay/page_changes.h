@@ -141,6 +141,9 @@ enum rp_poison {
     RP_POISON_NONE = RP_POISON_KINDS,
 };
 
+/** Tells whether a word is one of the poisons that are the same everywhere. */
+bool rp_word_is_poison(const uint8_t word[4]);
+
 /**
  * Puts poison into the words of a mask. Where that poison is the right answer, another kind is
  * used.

@@ -11,9 +11,13 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "base/vec.h"
 #include "replay/input_variation.h"
 #include "replay/output_rules.h"
@@ -60,6 +64,7 @@ enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial, 
 
     if (rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0 || rule.none)
         return RP_EXACT;
+    rule.vouched = true; /* Weights of a filter are few. */
     return rp_inputs_type(&rule, &trial->addresses, page, bytes);
 }
 
@@ -85,38 +90,123 @@ void rp_rounding_bound_sizes(enum rp_number_type type, size_t bytes, uint8_t *pa
 
 /* --- with the captured inputs -------------------------------------------------------------- */
 
+/* Copies, permutations and maxima give numbers that they have read. No order rounds these. The set
+ * of all numbers that were read may be too large to keep: a bit for each hash says which may be in
+ * it. */
+enum { SEEN_BITS = 1 << 26 };
+
 struct look {
     struct rp_replay_trial *trial;
     enum change change;
     uint64_t changed;
-    bool odd;   /**< the result is no power of two times as large */
-    int degree; /**< of that; -1: not known yet */
+    bool odd;             /**< the result is no power of two times as large */
+    int degree;           /**< of that; -1: not known yet */
+    uint8_t *seen;        /**< of sizes of inputs */
+    uint64_t seen_count;  /**< of bits that are set */
+    uint64_t results, of; /**< those that may be copies, of all */
 };
+
+static uint64_t seen_bit(enum rp_number_type type, uint64_t bits)
+{
+    const uint64_t sign = (uint64_t)1 << (rp_number_shape(type).bytes * 8 - 1);
+
+    return rp_mix64(bits & ~sign) % SEEN_BITS;
+}
+
+static void note_inputs(struct look *look, enum rp_number_type type, size_t bytes,
+                        const uint8_t *page)
+{
+    const unsigned width = rp_number_shape(type).bytes;
+
+    for (size_t at = 0; look->seen && type != RP_EXACT && at + width <= bytes; at += width) {
+        const uint64_t bit = seen_bit(type, load(page + at, width));
+
+        look->seen_count += !(look->seen[bit / 8] >> bit % 8 & 1);
+        look->seen[bit / 8] |= (uint8_t)(1 << bit % 8);
+    }
+}
+
+static void note_result(struct look *look, enum rp_number_type type, uint64_t bits)
+{
+    const uint64_t bit = seen_bit(type, bits);
+
+    if (!look->seen || rp_number_value(type, bits) == 0)
+        return;
+    look->of++;
+    look->results += look->seen[bit / 8] >> bit % 8 & 1;
+}
+
+static bool copies(const struct look *look)
+{
+    enum { LEAST = 16 };
+
+    return look->of >= LEAST && look->results * 32 >= look->of * 31 &&
+           look->seen_count < SEEN_BITS / 8;
+}
 
 static int edit_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
                      uint8_t *contents, struct rp_err *err)
 {
     struct look *look = data;
+    enum rp_number_type type;
 
     (void)page;
     (void)err;
-    if (rp_trial_may_change(m) && !rp_is_zero_page(contents))
-        look->changed += change_numbers(rp_rounding_bound_type(look->trial, contents, bytes),
-                                        look->change, bytes, contents);
+    if (!rp_trial_may_change(m) || rp_is_zero_page(contents))
+        return 0;
+    type = rp_rounding_bound_type(look->trial, contents, bytes);
+    note_inputs(look, type, bytes, contents);
+    look->changed += change_numbers(type, look->change, bytes, contents);
     return 0;
 }
 
-/** Returns the type that results are of. RP_EXACT: they are no numbers. */
-static enum rp_number_type result_type(const struct rp_replay_trial *trial, const uint8_t *page,
+/* Pairs of 16 bits look like numbers of 32, but for the lower ones: in these the bits of a 32-bit
+ * number's fraction are at random, and those of a 16-bit number's exponent are not. */
+static bool may_be_pairs(const uint8_t *page, size_t bytes)
+{
+    enum { LEAST = 16, NEAR_BF16 = 20, NEAR_F16 = 7, MOST_OF = 5 };
+    size_t count = 0, bf16 = 0, f16 = 0;
+
+    for (size_t at = 0; at + 4 <= bytes; at += 4) {
+        const uint64_t low = load(page + at, 2);
+
+        count += low != 0;
+        bf16 += low != 0 && abs((int)(low >> 7 & 0xff) - 127) <= NEAR_BF16;
+        f16 += low != 0 && abs((int)(low >> 10 & 0x1f) - 15) <= NEAR_F16;
+    }
+    return count >= LEAST &&
+           (bf16 * MOST_OF >= count * (MOST_OF - 1) || f16 * MOST_OF >= count * (MOST_OF - 1));
+}
+
+/* What the kernel has not written, or not this time, is none of its numbers. */
+static void only_results(const struct rp_write_page *w, const uint8_t *contents, uint8_t *ret)
+{
+    for (size_t i = 0; i < RP_PAGE_WORDS; i++)
+        if (rp_word_in(w->written, i) && !rp_word_is_poison(contents + 4 * i))
+            memcpy(ret + 4 * i, contents + 4 * i, 4);
+        else
+            memset(ret + 4 * i, 0, 4);
+}
+
+/** Returns the type that results are of. RP_EXACT: they are no numbers, or it cannot be told which.
+ */
+static enum rp_number_type result_type(const struct rp_replay_trial *trial,
+                                       const struct rp_write_page *w, const uint8_t *page,
                                        size_t bytes)
 {
     struct rp_inputs_rule rule;
     struct rp_err ignored = RP_ERR_INIT;
+    enum rp_number_type type;
+    uint8_t results[RP_PAGE_BYTES];
+    bool named;
 
     if (rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0)
         return RP_EXACT;
+    only_results(w, page, results);
+    named = rule.vouched;
     rule.vouched = true;
-    return rp_inputs_type(&rule, &trial->addresses, page, bytes);
+    type = rp_inputs_type(&rule, &trial->addresses, results, bytes);
+    return type == RP_F32 && !named && may_be_pairs(results, bytes) ? RP_EXACT : type;
 }
 
 static void note_degree(struct look *look, double before, double after)
@@ -140,14 +230,16 @@ static int look_at_double(void *data, const struct rp_capture_memory *m, uint64_
     const size_t region = rp_replay_region(look->trial->r, m),
                  bytes = rp_replay_page_bytes(m, page);
     const struct rp_write_page *w = rp_write_set_find(&look->trial->set, region, page);
-    enum rp_number_type type = w ? result_type(look->trial, expected, bytes) : RP_EXACT;
+    enum rp_number_type type = w ? result_type(look->trial, w, expected, bytes) : RP_EXACT;
     const unsigned width = rp_number_shape(type).bytes;
 
     (void)err;
     for (size_t at = 0; type != RP_EXACT && at + width <= bytes; at += width)
-        if (rp_word_in(w->written, at / 4))
+        if (rp_word_in(w->written, at / 4)) {
+            note_result(look, type, load(expected + at, width));
             note_degree(look, rp_number_value(type, load(expected + at, width)),
                         rp_number_value(type, load(contents + at, width)));
+        }
     return 0;
 }
 
@@ -157,13 +249,14 @@ int rp_rounding_bound_keep(void *data, const struct rp_capture_memory *m, uint64
     struct rp_replay_trial *trial = data;
     struct rp_rounding_bound *bound = &trial->bound;
     const struct rp_page_key key = {rp_replay_region(trial->r, m), page};
-    const enum rp_number_type type = result_type(trial, contents, rp_replay_page_bytes(m, page));
+    const struct rp_write_page *w = rp_write_set_find(&trial->set, key.region, page);
+    const enum rp_number_type type =
+        w ? result_type(trial, w, contents, rp_replay_page_bytes(m, page)) : RP_EXACT;
     struct rp_bound_page *kept;
 
     (void)expected;
     (void)err;
-    if (type == RP_EXACT || !rp_write_set_find(&trial->set, key.region, page) ||
-        bound->pages.count == MOST_PAGES)
+    if (type == RP_EXACT || bound->pages.count == MOST_PAGES)
         return 0;
     kept = rp_vec_add(&bound->pages);
     kept->key = key;
@@ -203,12 +296,16 @@ void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs)
 
 static int find(struct rp_replay_trial *trial, struct rp_err *err)
 {
-    struct look look = {.trial = trial, .degree = -1};
+    rp_autofree uint8_t *seen =
+        trial->bound.proved ? NULL : rp_alloc_zero(SEEN_BITS / 8, sizeof *seen);
+    struct look look = {.trial = trial, .degree = -1, .seen = seen};
     int rc = 0;
 
     if (!trial->bound.proved)
         rc = run_with(&look, DOUBLE, look_at_double, &look, err);
-    if (rc < 0 || (!trial->bound.proved && (look.odd || look.degree < 0 || !look.changed))) {
+    look.seen = NULL;
+    if (rc < 0 ||
+        (!trial->bound.proved && (look.odd || look.degree < 0 || !look.changed || copies(&look)))) {
         trial->bound.wanted = false;
         return rc;
     }
@@ -237,12 +334,22 @@ int rp_rounding_bound_find(struct rp_replay_trial *trial, struct rp_err *err)
 
 /* --- judging ------------------------------------------------------------------------------- */
 
+/* Sums of numbers of 16 bits are added up in 32, and rounded once. */
+static double most_off(enum rp_number_type type, double result, double size)
+{
+    const int bits = (int)rp_number_shape(type).fraction_bits;
+    const int added_in = (int)rp_number_shape(RP_F32).fraction_bits;
+
+    return bits < added_in ? ldexp(result, -bits) + MOST_UNITS * ldexp(size, -added_in)
+                           : MOST_UNITS * ldexp(size, -bits);
+}
+
 static bool is_near(struct rp_rounding_bound *bound, enum rp_number_type type, uint64_t got,
                     uint64_t expected, uint64_t sizes)
 {
     const double a = rp_number_value(type, got), b = rp_number_value(type, expected);
     const double size = rp_number_value(type, sizes), off = fabs(a - b);
-    const double most = MOST_UNITS * ldexp(size, -(int)rp_number_shape(type).fraction_bits);
+    const double most = most_off(type, fmax(fabs(a), fabs(b)), size);
 
     /* Where a sum is larger than its terms together, it is none. */
     if (got == expected)
@@ -257,6 +364,38 @@ static bool is_near(struct rp_rounding_bound *bound, enum rp_number_type type, u
     return true;
 }
 
+/* Which of the words that are allowed became smaller in size, and which larger. */
+struct sides {
+    uint64_t smaller, larger;
+    double last; /**< the latest result: equal ones are off in the same direction */
+};
+
+static void note_side(struct sides *sides, enum rp_number_type type, uint64_t got,
+                      uint64_t expected)
+{
+    const double a = fabs(rp_number_value(type, got)), b = fabs(rp_number_value(type, expected));
+
+    sides->smaller += a < b && b != sides->last;
+    sides->larger += a > b && b != sides->last;
+    sides->last = b;
+}
+
+/* Additions in another order round up as often as down. Results of random inputs that are all off
+ * to one side have lost digits: of 64 that fall by chance 60 are on one side once in 10^13. */
+static bool loses_digits(const struct sides *sides)
+{
+    enum { LEAST = 64, OF = 16 };
+    const uint64_t all = sides->smaller + sides->larger;
+    const uint64_t fewer = sides->smaller < sides->larger ? sides->smaller : sides->larger;
+
+    return all >= LEAST && fewer * OF <= all;
+}
+
+static bool has_random_digits(int inputs)
+{
+    return inputs == RP_VARY_NUMBERS || inputs == RP_VARY_SIGNS || inputs == RP_VARY_INTEGERS;
+}
+
 void rp_rounding_bound_allow(struct rp_rounding_bound *bound, int inputs, struct rp_page_key key,
                              const uint8_t *got, const uint8_t *expected, uint64_t *bad)
 {
@@ -266,18 +405,25 @@ void rp_rounding_bound_allow(struct rp_rounding_bound *bound, int inputs, struct
             : NULL;
     const unsigned width = page ? rp_number_shape(page->type).bytes : 4;
     const unsigned unit = width < 4 ? 4 : width;
+    uint64_t before[RP_PAGE_MASKS];
+    struct sides sides = {0};
 
+    memcpy(before, bad, sizeof before);
     for (size_t at = 0; page && at < RP_PAGE_BYTES; at += unit) {
         bool near = true, wrong = false;
 
         for (size_t word = at / 4; word < (at + unit) / 4; word++)
             wrong = wrong || rp_word_in(bad, word);
-        for (size_t i = at; wrong && i < at + unit; i += width)
+        for (size_t i = at; wrong && i < at + unit; i += width) {
             near = near && is_near(bound, page->type, load(got + i, width),
                                    load(expected + i, width), load(page->sizes + i, width));
+            note_side(&sides, page->type, load(got + i, width), load(expected + i, width));
+        }
         for (size_t word = at / 4; wrong && near && word < (at + unit) / 4; word++)
             bad[word / 64] &= ~((uint64_t)1 << (word % 64));
     }
+    if (has_random_digits(inputs) && loses_digits(&sides))
+        memcpy(bad, before, sizeof before);
 }
 
 void rp_rounding_bound_print(const struct rp_rounding_bound *bound, const char *who)

@@ -27,3 +27,13 @@ template <typename T> void sum(const char *name, const T *d, size_t n)
         h = (h ^ b[i]) * 1099511628211ul;
     printf("%s %016lx\n", name, h);
 }
+/* bf16 */
+__device__ inline float wide(unsigned short bits)
+{
+    return __uint_as_float((unsigned)bits << 16);
+}
+__device__ inline unsigned short narrow(float value)
+{
+    unsigned bits = __float_as_uint(value);
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}

@@ -120,6 +120,16 @@ struct test_others {
 };
 static const struct test_others no_others = {0, 0};
 
+/* How many a comparison may have. */
+static size_t memory_kinds(void)
+{
+    size_t count = 0;
+
+    for (unsigned i = 0; i < RP_VARIATIONS; i++)
+        count += rp_varies_memory((enum rp_variation)i);
+    return count;
+}
+
 static enum rp_held all_others(const struct world *w, struct state *s, double ratio,
                                const struct test_others *test_others,
                                const struct rp_held_rule *rule)
@@ -269,7 +279,8 @@ static struct held_count count_held(const struct world *w, double ratio,
 static void test_known_values(void **state)
 {
     static const struct world noisy = {"noisy", 100, 0.1, 0, 0, 0, 0, 0};
-    static const struct test_others one = {1, 0}, four = {4, 0}, three_gain = {4, 3};
+    const struct test_others one = {1, 0}, none = {memory_kinds(), 0},
+                             all_but_one = {memory_kinds(), memory_kinds() - 1};
 
     (void)state;
     test_seed = 88172645463325252u;
@@ -279,8 +290,8 @@ static void test_known_values(void **state)
 
         assert_true(count_held(w, 1.03, &one).faster <= most_false());
         assert_true(count_held(w, 1.1, &one).faster <= most_false());
-        assert_true(count_held(w, 1.1, &four).faster <= most_false());
-        n = count_held(w, 7, &three_gain); /* one kind without it is enough */
+        assert_true(count_held(w, 1.1, &none).faster <= most_false());
+        n = count_held(w, 7, &all_but_one); /* one kind without it is enough */
         assert_true(n.faster <= most_false() && n.by_values >= TRIALS * 9 / 10);
     }
 }
@@ -301,7 +312,8 @@ static void test_honest_gains(void **state)
         const struct world w = {"honest", 100, cases[i].noise, 0, 0, 0, 0, 0};
         const unsigned alone = count_held(&w, cases[i].ratio, &no_others).faster;
 
-        for (size_t kinds = 1; kinds <= 4; kinds += 3) {
+        for (size_t all = 0; all < 2; all++) {
+            const size_t kinds = all ? memory_kinds() : 1;
             const struct test_others test_others = {kinds, kinds};
             const struct held_count n = count_held(&w, cases[i].ratio, &test_others);
 
@@ -619,9 +631,9 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "curve") == 0) {
         print_curve(0, 0, 1);
         print_curve(1, 1, 1.015);
-        print_curve(7, 7, 1.015);
+        print_curve(memory_kinds(), memory_kinds(), 1.015);
         print_curve(1, 0, 1.015);
-        print_curve(7, 6, 1.015);
+        print_curve(memory_kinds(), memory_kinds() - 1, 1.015);
         return 0;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,12 +120,101 @@ static void another_order_is_near_and_fewer_digits_are_not(void **state)
     rp_vec_free(&bound.pages);
 }
 
+/* Results that are all off to one side have lost digits, and were not added up in another order. */
+static void digits_that_are_dropped_are_wrong(void **state)
+{
+    static struct sums sums;
+    struct rp_rounding_bound bound = {.wanted = true, .inputs = RP_VARY_NUMBERS};
+    struct rp_bound_page *page = rp_vec_add(&bound.pages);
+    uint64_t bad[RP_PAGE_MASKS];
+    size_t count = 0;
+
+    (void)state;
+    add_up(&sums);
+    page->key = (struct rp_page_key){3, 5};
+    page->type = RP_F32;
+    memcpy(page->sizes, sums.sizes, RP_PAGE_BYTES);
+    for (unsigned way = 0; way < 2; way++) {
+        const float *got = way ? sums.half : sums.two;
+
+        for (unsigned sum = 0; way && sum < SUMS; sum++) {
+            const uint32_t bits = as_bits(sums.one[sum]) & ~1u;
+
+            memcpy(&sums.half[sum], &bits, sizeof bits);
+        }
+        rp_compare_words(&rp_exact, (const uint8_t *)got, (const uint8_t *)sums.one, RP_PAGE_BYTES,
+                         bad);
+        rp_rounding_bound_allow(&bound, RP_VARY_NUMBERS, page->key, (const uint8_t *)got,
+                                (const uint8_t *)sums.one, bad);
+        count = 0;
+        for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+            count += (size_t)__builtin_popcountll(bad[i]);
+        assert_true(way ? count > SUMS / 4 : count == 0);
+    }
+    rp_vec_free(&bound.pages);
+}
+
+/* The lower one of two bf16 or f16 is no fraction of a number of 32 bits. */
+static void pairs_are_told_from_numbers(void **state)
+{
+    static uint8_t page[RP_PAGE_BYTES];
+
+    (void)state;
+    assert_false(may_be_pairs(page, sizeof page));
+    for (unsigned type = 0; type < 3; type++) {
+        for (unsigned i = 0; i < RP_PAGE_WORDS; i++) {
+            const uint32_t bits = as_bits(term(i % SUMS, i) * 3.14159f);
+            const uint32_t half = 0x3000 + (uint32_t)rp_mix64(i) % 0x1000, /* fp16: 0.125 to 0.25 */
+                word = type == 0   ? bits
+                       : type == 1 ? (bits & 0xffff0000) | bits >> 16
+                                   : half << 16 | half;
+
+            memcpy(page + 4 * (size_t)i, &word, sizeof word);
+        }
+        assert_int_equal(may_be_pairs(page, sizeof page), type != 0);
+    }
+}
+
+/* A sum of 16-bit numbers is rounded once: its last digit may be another one, and no more. */
+static void sums_of_16_bits_are_off_by_one_unit(void **state)
+{
+    (void)state;
+    assert_float_equal(most_off(RP_BF16, 1, 1), 0x1p-7, 1e-5);
+    assert_float_equal(most_off(RP_F16, 4, 4), 0x1p-8, 1e-5);
+    assert_float_equal(most_off(RP_F32, 1, 2), 0x1p-18, 0);
+}
+
+static void copies_are_no_sums(void **state)
+{
+    struct look look = {.seen = rp_alloc_zero(SEEN_BITS / 8, 1)};
+    float inputs[64], sums_of[64];
+
+    (void)state;
+    for (unsigned i = 0; i < 64; i++)
+        inputs[i] = term(i % SUMS, i);
+    for (unsigned i = 0; i < 64; i++)
+        sums_of[i] = inputs[i] + 0.3f * inputs[63 - i];
+    note_inputs(&look, RP_F32, sizeof inputs, (const uint8_t *)inputs);
+    for (unsigned i = 0; i < 64; i++)
+        note_result(&look, RP_F32, as_bits(-inputs[63 - i]));
+    assert_true(copies(&look));
+    look.of = look.results = 0;
+    for (unsigned i = 0; i < 64; i++)
+        note_result(&look, RP_F32, as_bits(sums_of[i]));
+    assert_false(copies(&look));
+    free(look.seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_are_doubled_or_made_positive),
         cmocka_unit_test(only_sums_of_products_have_a_degree),
         cmocka_unit_test(another_order_is_near_and_fewer_digits_are_not),
+        cmocka_unit_test(digits_that_are_dropped_are_wrong),
+        cmocka_unit_test(pairs_are_told_from_numbers),
+        cmocka_unit_test(sums_of_16_bits_are_off_by_one_unit),
+        cmocka_unit_test(copies_are_no_sums),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
