@@ -499,6 +499,20 @@ static int judge_page(void *data, const struct rp_capture_memory *m, uint64_t pa
     return 0;
 }
 
+/* Results may lie elsewhere than in the capture (RP_VARY_IN_PLACE). */
+static int keep_bound(void *data, const struct rp_capture_memory *m, uint64_t page,
+                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+{
+    struct rp_variation_runs *v = data;
+    const struct rp_variation_page *kept = find(v, m, page);
+
+    (void)expected;
+    (void)err;
+    if (kept)
+        rp_rounding_bound_keep(v->trial, m, page, kept->written, contents);
+    return 0;
+}
+
 /** Runs the captured kernel with the sizes of the inputs of now. */
 static int find_bound(struct rp_variation_runs *v, struct rp_err *err)
 {
@@ -515,7 +529,7 @@ static int find_bound(struct rp_variation_runs *v, struct rp_err *err)
     rc = run(v, &us, err);
     v->sizes = false;
     if (rc == 0)
-        rc = rp_replay_look_at(trial->r, rp_rounding_bound_keep, trial, err);
+        rc = rp_replay_look_at(trial->r, keep_bound, v, err);
     trial->r->kernel = kernel;
     return rc;
 }

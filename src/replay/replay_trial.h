@@ -122,9 +122,10 @@ enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial, 
                                            size_t bytes);
 /** Makes the numbers of a page positive. */
 void rp_rounding_bound_sizes(enum rp_number_type type, size_t bytes, uint8_t *page);
-/** Keeps a page of what the captured kernel gives for those. @param data the trial */
-int rp_rounding_bound_keep(void *data, const struct rp_capture_memory *m, uint64_t page,
-                           const uint8_t *contents, const uint8_t *expected, struct rp_err *err);
+/** Keeps a page of what the captured kernel gives for those. @param written  words that are results
+ */
+void rp_rounding_bound_keep(struct rp_replay_trial *trial, const struct rp_capture_memory *m,
+                            uint64_t page, const uint64_t *written, const uint8_t *contents);
 /** Says by how much results differ, in a line, if they do. */
 void rp_rounding_bound_print(const struct rp_rounding_bound *bound, const char *who);
 /** Takes words off the wrong ones that are near enough. */

@@ -179,10 +179,10 @@ static bool may_be_pairs(const uint8_t *page, size_t bytes)
 }
 
 /* What the kernel has not written, or not this time, is none of its numbers. */
-static void only_results(const struct rp_write_page *w, const uint8_t *contents, uint8_t *ret)
+static void only_results(const uint64_t *written, const uint8_t *contents, uint8_t *ret)
 {
     for (size_t i = 0; i < RP_PAGE_WORDS; i++)
-        if (rp_word_in(w->written, i) && !rp_word_is_poison(contents + 4 * i))
+        if (rp_word_in(written, i) && !rp_word_is_poison(contents + 4 * i))
             memcpy(ret + 4 * i, contents + 4 * i, 4);
         else
             memset(ret + 4 * i, 0, 4);
@@ -190,9 +190,8 @@ static void only_results(const struct rp_write_page *w, const uint8_t *contents,
 
 /** Returns the type that results are of. RP_EXACT: they are no numbers, or it cannot be told which.
  */
-static enum rp_number_type result_type(const struct rp_replay_trial *trial,
-                                       const struct rp_write_page *w, const uint8_t *page,
-                                       size_t bytes)
+static enum rp_number_type result_type(const struct rp_replay_trial *trial, const uint64_t *written,
+                                       const uint8_t *page, size_t bytes)
 {
     struct rp_inputs_rule rule;
     struct rp_err ignored = RP_ERR_INIT;
@@ -202,7 +201,7 @@ static enum rp_number_type result_type(const struct rp_replay_trial *trial,
 
     if (rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0)
         return RP_EXACT;
-    only_results(w, page, results);
+    only_results(written, page, results);
     named = rule.vouched;
     rule.vouched = true;
     type = rp_inputs_type(&rule, &trial->addresses, results, bytes);
@@ -230,7 +229,7 @@ static int look_at_double(void *data, const struct rp_capture_memory *m, uint64_
     const size_t region = rp_replay_region(look->trial->r, m),
                  bytes = rp_replay_page_bytes(m, page);
     const struct rp_write_page *w = rp_write_set_find(&look->trial->set, region, page);
-    enum rp_number_type type = w ? result_type(look->trial, w, expected, bytes) : RP_EXACT;
+    enum rp_number_type type = w ? result_type(look->trial, w->written, expected, bytes) : RP_EXACT;
     const unsigned width = rp_number_shape(type).bytes;
 
     (void)err;
@@ -243,25 +242,33 @@ static int look_at_double(void *data, const struct rp_capture_memory *m, uint64_
     return 0;
 }
 
-int rp_rounding_bound_keep(void *data, const struct rp_capture_memory *m, uint64_t page,
-                           const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
+void rp_rounding_bound_keep(struct rp_replay_trial *trial, const struct rp_capture_memory *m,
+                            uint64_t page, const uint64_t *written, const uint8_t *contents)
+{
+    struct rp_rounding_bound *bound = &trial->bound;
+    const enum rp_number_type type =
+        result_type(trial, written, contents, rp_replay_page_bytes(m, page));
+    struct rp_bound_page *kept;
+
+    if (type == RP_EXACT || bound->pages.count == MOST_PAGES)
+        return;
+    kept = rp_vec_add(&bound->pages);
+    kept->key = (struct rp_page_key){rp_replay_region(trial->r, m), page};
+    kept->type = type;
+    memcpy(kept->sizes, contents, RP_PAGE_BYTES);
+}
+
+static int keep_page(void *data, const struct rp_capture_memory *m, uint64_t page,
+                     const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
 {
     struct rp_replay_trial *trial = data;
-    struct rp_rounding_bound *bound = &trial->bound;
-    const struct rp_page_key key = {rp_replay_region(trial->r, m), page};
-    const struct rp_write_page *w = rp_write_set_find(&trial->set, key.region, page);
-    const enum rp_number_type type =
-        w ? result_type(trial, w, contents, rp_replay_page_bytes(m, page)) : RP_EXACT;
-    struct rp_bound_page *kept;
+    const struct rp_write_page *w =
+        rp_write_set_find(&trial->set, rp_replay_region(trial->r, m), page);
 
     (void)expected;
     (void)err;
-    if (type == RP_EXACT || bound->pages.count == MOST_PAGES)
-        return 0;
-    kept = rp_vec_add(&bound->pages);
-    kept->key = key;
-    kept->type = type;
-    memcpy(kept->sizes, contents, RP_PAGE_BYTES);
+    if (w)
+        rp_rounding_bound_keep(trial, m, page, w->written, contents);
     return 0;
 }
 
@@ -311,7 +318,7 @@ static int find(struct rp_replay_trial *trial, struct rp_err *err)
     }
     trial->bound.proved = true;
     rp_rounding_bound_begin(&trial->bound, RP_BOUND_CAPTURED);
-    return run_with(&look, ABSOLUTE, rp_rounding_bound_keep, trial, err);
+    return run_with(&look, ABSOLUTE, keep_page, trial, err);
 }
 
 int rp_rounding_bound_find(struct rp_replay_trial *trial, struct rp_err *err)

@@ -119,7 +119,7 @@ static void test_wrong(void **state)
         {"--changes-left-out=9", "--changes-left-out=9: no such value"},
         {"--changes-left-out=1,", "--changes-left-out=1,: no such value"},
         {"--changes-left-out=1;2", "--changes-left-out=1;2: no such value"},
-        {"--inputs-left-out=27", "--inputs-left-out=27: no such value"},
+        {"--inputs-left-out=99", "--inputs-left-out=99: no such value"},
         {"--step-fd=2147483648", "--step-fd=2147483648: no such value"},
     };
 
