@@ -861,6 +861,32 @@ static int compare(const void *left, const void *right, void *context)
     return order ? order : a->kernel < b->kernel ? -1 : 1;
 }
 
+/** Where copies take most of a program's time, no kernel has much of it. The one with most to gain
+ * is worth a try all the same, if that is as much as the limits together ask for. */
+static size_t take_best(const struct rp_facts *facts, const struct rp_rank_limits *limits,
+                        struct rp_ranked_kernels *rank)
+{
+    const struct rp_rank_limits of_gain = {.least_headroom = limits->least_headroom};
+    struct rp_rank_entry *best = NULL;
+
+    for (size_t i = 0; i < rank->count; i++) {
+        struct rp_rank_entry *entry = &rank->entries[i], other = *entry;
+        rp_autofree char *stop = NULL;
+
+        other.stop = NULL;
+        set_stop(&facts->kernels[entry->kernel], &of_gain, false, false, &other);
+        stop = other.stop;
+        if (!stop && entry->priority.value >= limits->least_weight * limits->least_headroom &&
+            (!best || entry->priority.value > best->priority.value))
+            best = entry;
+    }
+    if (!best)
+        return 0;
+    free(best->stop);
+    best->stop = NULL;
+    return 1;
+}
+
 void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *limits,
                      const bool *wanted, struct rp_ranked_kernels *ret)
 {
@@ -876,6 +902,8 @@ void rp_rank_kernels(const struct rp_facts *facts, const struct rp_rank_limits *
         set_stop(&facts->kernels[i], limits, wanted && wanted[i], wanted != NULL, entry);
         rank.tried += !entry->stop;
     }
+    if (limits->best_anyway && !rank.tried && !wanted)
+        rank.tried = take_best(facts, limits, &rank);
     qsort_r(rank.entries, rank.count, sizeof *rank.entries, compare,
             (void *)(uintptr_t)(const void *)facts);
     *ret = rank;

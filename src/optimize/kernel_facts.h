@@ -222,6 +222,8 @@ struct rp_time_floor rp_facts_time_floor(const struct rp_kernel_facts *facts, bo
 struct rp_rank_limits {
     double least_weight;   /**< of the critical path: 0.20 */
     double least_headroom; /**< of the kernel's time: 0.10 */
+    bool best_anyway;      /**< where none has that weight, the one with most to gain is tried, if
+                                that is a fiftieth of the program's time */
 };
 
 struct rp_rank_entry {

@@ -470,7 +470,7 @@ static int run_kernels(struct rp_session *s, unsigned round, const struct rp_fac
 /** @return 1 something was accepted, 0 not, negative */
 static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
 {
-    const struct rp_rank_limits limits = rp_rank_usual_limits();
+    struct rp_rank_limits limits = rp_rank_usual_limits();
     rp_autofree char *folder = rp_format("%s/round-%u/profile", s->o->folder, round);
     rp_autofree bool *named = NULL;
     struct rp_facts facts = {0};
@@ -482,6 +482,7 @@ static int run_round(struct rp_session *s, unsigned round, struct rp_err *err)
         rc = named_kernels(s, &facts, &named, err);
     if (rc == 0 && round == 1)
         rc = check_named(s, &facts, named, err);
+    limits.best_anyway = round == 1;
     if (rc == 0)
         rp_rank_kernels(&facts, &limits, named, &rank);
     if (rc == 0) {

@@ -244,6 +244,35 @@ static void by_weight_times_headroom(void **state)
     rp_ranked_kernels_free(&rank);
 }
 
+static void where_copies_take_the_time_the_best_is_tried(void **state)
+{
+    struct rp_kernel_facts kernels[] = {
+        K("a", KNOWN(0.1), KNOWN(0.3)),   /* 0.03 */
+        K("b", KNOWN(0.08), KNOWN(0.5)),  /* 0.04 */
+        K("c", KNOWN(0.9), KNOWN(0.099)), /* nothing to gain */
+    };
+    const struct rp_facts facts = {.kernels = kernels, .count = 3};
+    struct rp_rank_limits limits = rp_rank_usual_limits();
+    struct rp_ranked_kernels rank;
+
+    (void)state;
+    rp_rank_kernels(&facts, &limits, NULL, &rank);
+    assert_int_equal(rank.tried, 0);
+    rp_ranked_kernels_free(&rank);
+    limits.best_anyway = true;
+    rp_rank_kernels(&facts, &limits, NULL, &rank);
+    assert_int_equal(rank.tried, 1);
+    assert_int_equal(rank.entries[0].kernel, 1);
+    assert_null(rank.entries[0].stop);
+    assert_non_null(rank.entries[1].stop);
+    rp_ranked_kernels_free(&rank);
+    kernels[1].headroom.value = 0.2; /* 0.016 */
+    kernels[0].headroom.value = 0.19;
+    rp_rank_kernels(&facts, &limits, NULL, &rank);
+    assert_int_equal(rank.tried, 0);
+    rp_ranked_kernels_free(&rank);
+}
+
 static void communication_is_tried_when_it_is_named(void **state)
 {
     struct rp_kernel_facts kernels[] = {K("a", KNOWN(0.3), KNOWN(0.9)),
@@ -355,6 +384,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_unknown),
         cmocka_unit_test(damaged_files_are_refused_by_name),
         cmocka_unit_test(by_weight_times_headroom),
+        cmocka_unit_test(where_copies_take_the_time_the_best_is_tried),
         cmocka_unit_test(communication_is_tried_when_it_is_named),
         cmocka_unit_test(unknown_headroom_counts_as_all),
         cmocka_unit_test(the_bound_of_the_graph_goes_first),
