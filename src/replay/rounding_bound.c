@@ -93,7 +93,7 @@ void rp_rounding_bound_sizes(enum rp_number_type type, size_t bytes, uint8_t *pa
 /* Copies, permutations and maxima give numbers that they have read. No order rounds these. The set
  * of all numbers that were read may be too large to keep: a bit for each hash says which may be in
  * it. */
-enum { SEEN_BITS = 1 << 26 };
+enum { INPUT_BITS = 1 << 26 };
 
 struct look {
     struct rp_replay_trial *trial;
@@ -101,16 +101,16 @@ struct look {
     uint64_t changed;
     bool odd;             /**< the result is no power of two times as large */
     int degree;           /**< of that; -1: not known yet */
-    uint8_t *seen;        /**< of sizes of inputs */
-    uint64_t seen_count;  /**< of bits that are set */
+    uint8_t *inputs_read; /**< of sizes of inputs */
+    uint64_t input_bits;  /**< of bits that are set */
     uint64_t results, of; /**< those that may be copies, of all */
 };
 
-static uint64_t seen_bit(enum rp_number_type type, uint64_t bits)
+static uint64_t input_bit(enum rp_number_type type, uint64_t bits)
 {
     const uint64_t sign = (uint64_t)1 << (rp_number_shape(type).bytes * 8 - 1);
 
-    return rp_mix64(bits & ~sign) % SEEN_BITS;
+    return rp_mix64(bits & ~sign) % INPUT_BITS;
 }
 
 static void note_inputs(struct look *look, enum rp_number_type type, size_t bytes,
@@ -118,22 +118,22 @@ static void note_inputs(struct look *look, enum rp_number_type type, size_t byte
 {
     const unsigned width = rp_number_shape(type).bytes;
 
-    for (size_t at = 0; look->seen && type != RP_EXACT && at + width <= bytes; at += width) {
-        const uint64_t bit = seen_bit(type, load(page + at, width));
+    for (size_t at = 0; look->inputs_read && type != RP_EXACT && at + width <= bytes; at += width) {
+        const uint64_t bit = input_bit(type, load(page + at, width));
 
-        look->seen_count += !(look->seen[bit / 8] >> bit % 8 & 1);
-        look->seen[bit / 8] |= (uint8_t)(1 << bit % 8);
+        look->input_bits += !(look->inputs_read[bit / 8] >> bit % 8 & 1);
+        look->inputs_read[bit / 8] |= (uint8_t)(1 << bit % 8);
     }
 }
 
 static void note_result(struct look *look, enum rp_number_type type, uint64_t bits)
 {
-    const uint64_t bit = seen_bit(type, bits);
+    const uint64_t bit = input_bit(type, bits);
 
-    if (!look->seen || rp_number_value(type, bits) == 0)
+    if (!look->inputs_read || rp_number_value(type, bits) == 0)
         return;
     look->of++;
-    look->results += look->seen[bit / 8] >> bit % 8 & 1;
+    look->results += look->inputs_read[bit / 8] >> bit % 8 & 1;
 }
 
 static bool copies(const struct look *look)
@@ -141,7 +141,7 @@ static bool copies(const struct look *look)
     enum { LEAST = 16 };
 
     return look->of >= LEAST && look->results * 32 >= look->of * 31 &&
-           look->seen_count < SEEN_BITS / 8;
+           look->input_bits < INPUT_BITS / 8;
 }
 
 static int edit_page(void *data, const struct rp_capture_memory *m, uint64_t page, size_t bytes,
@@ -303,14 +303,14 @@ void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs)
 
 static int find(struct rp_replay_trial *trial, struct rp_err *err)
 {
-    rp_autofree uint8_t *seen =
-        trial->bound.proved ? NULL : rp_alloc_zero(SEEN_BITS / 8, sizeof *seen);
-    struct look look = {.trial = trial, .degree = -1, .seen = seen};
+    rp_autofree uint8_t *inputs_read =
+        trial->bound.proved ? NULL : rp_alloc_zero(INPUT_BITS / 8, sizeof *inputs_read);
+    struct look look = {.trial = trial, .degree = -1, .inputs_read = inputs_read};
     int rc = 0;
 
     if (!trial->bound.proved)
         rc = run_with(&look, DOUBLE, look_at_double, &look, err);
-    look.seen = NULL;
+    look.inputs_read = NULL;
     if (rc < 0 ||
         (!trial->bound.proved && (look.odd || look.degree < 0 || !look.changed || copies(&look)))) {
         trial->bound.wanted = false;
@@ -342,7 +342,7 @@ int rp_rounding_bound_find(struct rp_replay_trial *trial, struct rp_err *err)
 /* --- judging ------------------------------------------------------------------------------- */
 
 /* Sums of numbers of 16 bits are added up in 32, and rounded once. */
-static double most_off(enum rp_number_type type, double result, double size)
+static double max_off(enum rp_number_type type, double result, double size)
 {
     const int bits = (int)rp_number_shape(type).fraction_bits;
     const int added_in = (int)rp_number_shape(RP_F32).fraction_bits;
@@ -356,7 +356,7 @@ static bool is_near(struct rp_rounding_bound *bound, enum rp_number_type type, u
 {
     const double a = rp_number_value(type, got), b = rp_number_value(type, expected);
     const double size = rp_number_value(type, sizes), off = fabs(a - b);
-    const double most = most_off(type, fmax(fabs(a), fabs(b)), size);
+    const double most = max_off(type, fmax(fabs(a), fabs(b)), size);
 
     /* Where a sum is larger than its terms together, it is none. */
     if (got == expected)

@@ -179,14 +179,14 @@ static void pairs_are_told_from_numbers(void **state)
 static void sums_of_16_bits_are_off_by_one_unit(void **state)
 {
     (void)state;
-    assert_float_equal(most_off(RP_BF16, 1, 1), 0x1p-7, 1e-5);
-    assert_float_equal(most_off(RP_F16, 4, 4), 0x1p-8, 1e-5);
-    assert_float_equal(most_off(RP_F32, 1, 2), 0x1p-18, 0);
+    assert_float_equal(max_off(RP_BF16, 1, 1), 0x1p-7, 1e-5);
+    assert_float_equal(max_off(RP_F16, 4, 4), 0x1p-8, 1e-5);
+    assert_float_equal(max_off(RP_F32, 1, 2), 0x1p-18, 0);
 }
 
 static void copies_are_no_sums(void **state)
 {
-    struct look look = {.seen = rp_alloc_zero(SEEN_BITS / 8, 1)};
+    struct look look = {.inputs_read = rp_alloc_zero(INPUT_BITS / 8, 1)};
     float inputs[64], sums_of[64];
 
     (void)state;
@@ -202,7 +202,7 @@ static void copies_are_no_sums(void **state)
     for (unsigned i = 0; i < 64; i++)
         note_result(&look, RP_F32, as_bits(sums_of[i]));
     assert_false(copies(&look));
-    free(look.seen);
+    free(look.inputs_read);
 }
 
 int main(void)
