@@ -17,7 +17,7 @@ static bool same(const struct rp_loop_text *loop, size_t a, size_t b)
            rp_token_same(loop->text, &loop->tokens.list[a], loop->text, &loop->tokens.list[b]);
 }
 
-size_t rp_loop_find(const struct rp_loop_text *loop, struct rp_part in, const char *word)
+size_t rp_loop_find(const struct rp_loop_text *loop, struct rp_span in, const char *word)
 {
     int depth = 0;
 
@@ -50,20 +50,20 @@ bool rp_loop_has_word(const struct rp_loop_text *loop, const char *name)
 static bool read_head(struct rp_loop_text *loop)
 {
     const size_t begin = loop->begin;
-    const struct rp_part rest = {begin + 2, loop->end};
+    const struct rp_span rest = {begin + 2, loop->end};
     const size_t first = rp_loop_find(loop, rest, ";");
-    const size_t second = rp_loop_find(loop, (struct rp_part){first + 1, loop->end}, ";");
-    const size_t close = rp_loop_find(loop, (struct rp_part){second + 1, loop->end}, ")");
-    const size_t equals = rp_loop_find(loop, (struct rp_part){begin + 2, first}, "=");
+    const size_t second = rp_loop_find(loop, (struct rp_span){first + 1, loop->end}, ";");
+    const size_t close = rp_loop_find(loop, (struct rp_span){second + 1, loop->end}, ")");
+    const size_t equals = rp_loop_find(loop, (struct rp_span){begin + 2, first}, "=");
 
     if (!rp_loop_is(loop, begin, "for") || !rp_loop_is(loop, begin + 1, "(") ||
         close >= loop->end || equals < begin + 4 || equals >= first ||
-        rp_loop_find(loop, (struct rp_part){begin + 2, first}, ",") < first)
+        rp_loop_find(loop, (struct rp_span){begin + 2, first}, ",") < first)
         return false;
-    loop->init = (struct rp_part){begin + 2, first};
-    loop->value = (struct rp_part){equals + 1, first};
+    loop->init = (struct rp_span){begin + 2, first};
+    loop->value = (struct rp_span){equals + 1, first};
     loop->counter = equals - 1;
-    loop->bound = (struct rp_part){first + 3, second};
+    loop->bound = (struct rp_span){first + 3, second};
     if (!same(loop, loop->counter, first + 1) || !rp_loop_is(loop, first + 2, "<") ||
         second <= first + 3 || first == equals + 1 ||
         rp_loop_find(loop, loop->bound, "&&") < second ||
@@ -73,8 +73,8 @@ static bool read_head(struct rp_loop_text *loop)
         close == second + 3 &&
         ((same(loop, loop->counter, second + 1) && rp_loop_is(loop, second + 2, "++")) ||
          (rp_loop_is(loop, second + 1, "++") && same(loop, loop->counter, second + 2)));
-    loop->step = (struct rp_part){second + 3, close};
-    loop->body = (struct rp_part){close + 1, loop->end};
+    loop->step = (struct rp_span){second + 3, close};
+    loop->body = (struct rp_span){close + 1, loop->end};
     return loop->step_is_one ||
            (same(loop, loop->counter, second + 1) && rp_loop_is(loop, second + 2, "+=") &&
             close > second + 3 && rp_loop_find(loop, loop->step, ",") == close);
@@ -107,7 +107,7 @@ bool rp_loop_text_read(const struct rp_kernel_source *source, const struct rp_so
     return true;
 }
 
-void rp_loop_add_part(const struct rp_loop_text *loop, struct rp_part part, unsigned steps,
+void rp_loop_add_part(const struct rp_loop_text *loop, struct rp_span part, unsigned steps,
                       struct rp_buf *out)
 {
     const char *from = loop->text + loop->tokens.list[part.begin].begin;
@@ -129,7 +129,7 @@ void rp_loop_add_part(const struct rp_loop_text *loop, struct rp_part part, unsi
     }
 }
 
-void rp_loop_add_operand(const struct rp_loop_text *loop, struct rp_part part, struct rp_buf *out)
+void rp_loop_add_operand(const struct rp_loop_text *loop, struct rp_span part, struct rp_buf *out)
 {
     const bool one = part.end == part.begin + 1;
 
@@ -150,7 +150,7 @@ void rp_loop_add_steps(const struct rp_loop_text *loop, unsigned count, struct r
 
 void rp_loop_add_begins(const struct rp_loop_text *loop, struct rp_buf *out)
 {
-    const struct rp_part type = {loop->init.begin, loop->counter};
+    const struct rp_span type = {loop->init.begin, loop->counter};
     const bool is_auto = type.end == type.begin + 1 && rp_loop_is(loop, type.begin, "auto");
     const bool is_int = type.end == type.begin + 1 && rp_loop_is(loop, type.begin, "int") &&
                         loop->value.end == loop->value.begin + 1 &&
@@ -159,7 +159,7 @@ void rp_loop_add_begins(const struct rp_loop_text *loop, struct rp_buf *out)
     /* The value is compared as the counter is: in its type. */
     if (type.end == type.begin) {
         rp_buf_puts(out, "(decltype(");
-        rp_loop_add_part(loop, (struct rp_part){loop->counter, loop->counter + 1}, 0, out);
+        rp_loop_add_part(loop, (struct rp_span){loop->counter, loop->counter + 1}, 0, out);
         rp_buf_puts(out, "))");
     } else if (!is_auto && !is_int) {
         rp_buf_puts(out, "(");

@@ -18,7 +18,7 @@ struct rp_kernel_source;
 struct rp_source_loop;
 
 /** Indices of tokens; the ends are behind. */
-struct rp_part {
+struct rp_span {
     size_t begin, end;
 };
 
@@ -27,7 +27,7 @@ struct rp_part {
 struct rp_loop_text {
     const char *text; /**< of the kernel */
     struct rp_tokens tokens;
-    struct rp_part init, value, bound, step, body;
+    struct rp_span init, value, bound, step, body;
     size_t begin, end, counter; /**< tokens: the first, behind the last, a counter's */
     bool step_is_one;           /**< else step is the size */
 };
@@ -47,17 +47,17 @@ static inline bool rp_loop_is(const struct rp_loop_text *loop, size_t at, const 
 }
 
 /** Finds a word outside of brackets. @return the end: there is none */
-size_t rp_loop_find(const struct rp_loop_text *loop, struct rp_part in, const char *word);
+size_t rp_loop_find(const struct rp_loop_text *loop, struct rp_span in, const char *word);
 /** Says whether a token is the loop's counter, and no member of that name. */
 bool rp_loop_is_counter(const struct rp_loop_text *loop, size_t at);
 /** Says whether a name stands anywhere in the kernel. */
 bool rp_loop_has_word(const struct rp_loop_text *loop, const char *name);
 
 /** Adds tokens as they stand, but the counter some steps further. */
-void rp_loop_add_part(const struct rp_loop_text *loop, struct rp_part part, unsigned steps,
+void rp_loop_add_part(const struct rp_loop_text *loop, struct rp_span part, unsigned steps,
                       struct rp_buf *out);
 /** Adds tokens as an operand: one needs no parentheses. */
-void rp_loop_add_operand(const struct rp_loop_text *loop, struct rp_part part, struct rp_buf *out);
+void rp_loop_add_operand(const struct rp_loop_text *loop, struct rp_span part, struct rp_buf *out);
 /** Adds the size of some steps of the counter, as an operand of a sum. */
 void rp_loop_add_steps(const struct rp_loop_text *loop, unsigned count, struct rp_buf *out);
 /** Adds the condition under which the loop begins: its bound beside the counter's first value. */

@@ -13,7 +13,7 @@
 /** for (init counter = ...; counter < bound; step) sum += term; */
 struct sum_loop {
     struct rp_loop_text loop;
-    struct rp_part term;
+    struct rp_span term;
     size_t sum;
 };
 
@@ -26,7 +26,7 @@ static bool read_sum(struct sum_loop *sum)
 
     sum->sum = at;
     sum->term.begin = at + 2;
-    sum->term.end = rp_loop_find(loop, (struct rp_part){at + 2, loop->end}, ";");
+    sum->term.end = rp_loop_find(loop, (struct rp_span){at + 2, loop->end}, ";");
     return rp_loop_is(loop, at + 1, "+=") && sum->term.end > at + 2 &&
            sum->term.end + 1 + block == loop->end &&
            (!block || rp_loop_is(loop, loop->end - 1, "}"));
