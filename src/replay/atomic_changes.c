@@ -83,14 +83,15 @@ static bool is_unordered(const struct rp_check_update *u)
 
 /* Whose result is used may draw several at a time, or try again. Where nothing is drawn a kernel
  * may do without atomics: if several wavefronts then store to one place, that is a race, or a lost
- * update, and memory shows the rest. */
+ * update, and memory shows the rest. Atomics of the system say that others, which are not here,
+ * store there as well. */
 static const char *lacks(const struct rp_check_update *a, const struct place *b)
 {
     const bool free_sum =
         a->draws || a->what == RP_CHECK_REPLACES || any(b, draws) || find(b, RP_CHECK_REPLACES);
 
     if (!b->count)
-        return a->draws ? "is not updated by atomics" : NULL;
+        return a->draws || !a->narrow ? "is not updated by atomics" : NULL;
     if (!free_sum && !is_same_sum(a, find(b, a->what)))
         return "gets another sum by atomics";
     if (!a->narrow && any(b, is_narrow))

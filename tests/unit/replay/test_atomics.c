@@ -38,6 +38,9 @@ static void test_sums(void **state)
     assert_non_null(change_of(&a, 1, &less, 1));
     /* One owner for each place needs none; several without any are a race. */
     assert_null(change_of(&a, 1, NULL, 0));
+    a.narrow = false;
+    assert_non_null(change_of(&a, 1, NULL, 0));
+    a.narrow = true;
     assert_null(change_of(&a, 1, &exchange, 1));
     assert_null(change_of(NULL, 0, &a, 1));
     /* A ticket may be drawn several at a time, but not by a load and a store. */
