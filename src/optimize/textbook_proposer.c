@@ -243,8 +243,7 @@ static int propose_textbook(void *state, const struct rp_proposer_input *input,
 const struct rp_proposer rp_proposer_textbook = {
     .name = "textbook",
     .summary = "rows of LDS on different banks, launch bounds, sums side by side, unrolled loops; "
-               "needs no "
-               "network",
+               "needs no network",
     .changes_body = true,
     .open = open_textbook,
     .propose = propose_textbook,

@@ -103,7 +103,8 @@ struct look {
     int degree;           /**< of that; -1: not known yet */
     uint8_t *inputs_read; /**< of sizes of inputs */
     uint64_t input_bits;  /**< of bits that are set */
-    uint64_t results, of; /**< those that may be copies, of all */
+    uint64_t results;     /**< that are not 0 */
+    uint64_t copied;      /**< of them: that may have been read */
 };
 
 static uint64_t input_bit(enum rp_number_type type, uint64_t bits)
@@ -132,15 +133,15 @@ static void note_result(struct look *look, enum rp_number_type type, uint64_t bi
 
     if (!look->inputs_read || rp_number_value(type, bits) == 0)
         return;
-    look->of++;
-    look->results += look->inputs_read[bit / 8] >> bit % 8 & 1;
+    look->results++;
+    look->copied += look->inputs_read[bit / 8] >> bit % 8 & 1;
 }
 
 static bool copies(const struct look *look)
 {
     enum { LEAST = 16 };
 
-    return look->of >= LEAST && look->results * 32 >= look->of * 31 &&
+    return look->results >= LEAST && look->copied * 32 >= look->results * 31 &&
            look->input_bits < INPUT_BITS / 8;
 }
 

@@ -198,7 +198,7 @@ static void copies_are_no_sums(void **state)
     for (unsigned i = 0; i < 64; i++)
         note_result(&look, RP_F32, as_bits(-inputs[63 - i]));
     assert_true(copies(&look));
-    look.of = look.results = 0;
+    look.results = look.copied = 0;
     for (unsigned i = 0; i < 64; i++)
         note_result(&look, RP_F32, as_bits(sums_of[i]));
     assert_false(copies(&look));
