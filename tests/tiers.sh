@@ -11,7 +11,7 @@
 NIGHT='^((kernels|lang)_.*_compile|kernels_all_counted|cli-(optimize-(ends|rounds|files|build|programs|quiet|header|textbook)|rocprofv3-ends|candidates|autotune-gemm|readme|documented|deterministic|compiler-cache|targets|profile-limits)|model-optimize-(instances|llama|scripted)|tracer_dispatches_tsan|dag_oracle_(warmcopies|threadsqueues|machines3|rangesmachines|overlapranks|lateranks|warmranks|queues|shuffle|nocorr|nohip|noargs|kinetonoargs))$'
 
 # One room each, which others test in parts: many programs, forms or random kernels, of which each takes its time.
-DRAWN='^((kernels|lang)_.*_O[013]|aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|check-replay|code-objects|counters|examples|failed-launches|founding|isolate|isolate-memories|isolate-select|judge|judge-sealed|library-targets|modes|optimize|optimize-killed|orders|other-gpu|pc-sampling|progress|python|ranks|recorded-part|replay-counters|replay-memories|rocm-releases|rocprofv3|running-process|selftest|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz|traps)|device_(dma_huge|fault_waits)|diff_O[0123]|diff_known_.*|frameworks_tinygrad|isa_threads(_gfx90a)?|mcp-raw|model-proposer-guarded|timing_engine|tune-(slurm|worker))$'
+DRAWN='^((kernels|lang)_.*_O[013]|aqlprofile-(counters|thread-trace)-gfx9(50|0a)|cli-(autotune|call-lines|check|check-replay|code-objects|counters|examples|failed-launches|founding|install|isolate|isolate-memories|isolate-select|judge|judge-sealed|library-targets|modes|optimize|optimize-killed|orders|other-gpu|pc-sampling|progress|python|ranks|recorded-part|replay|replay-counters|replay-memories|rocm-releases|rocprofv3|running-process|selftest|selftest-fails|thread-trace|threads-share-queues|timing)|setup-mirror|dag_(clocks|fuzz|traps)|device_(dma_huge|fault_waits)|diff_O[0123]|diff_(known_.*|notices)|frameworks_tinygrad|isa_threads(_gfx90a)?|mcp-raw|model-proposer-guarded|timing_engine|tune-(slurm|worker))$'
 
 # Programs of this suite alone, in one process or a few.
 SLOW='^(planted_tenth|aqlprofile-|frameworks_tinygrad|cli-|model-|device_|kernels_|lang_|diff_|tune-|tool-|tool_compile|mcp-|html_|dag_|att_|analysis_|man_help|occupancy_llvm|report_others)|_tsan$|^(optimize_(candidate_check|kernel_code|propose|session_accept)|replay_ab_test|compare|history|timing_engine|jit_translate|lane|isa_mfma|isa_mem_rows|capture|tracer_abi)$'
@@ -69,7 +69,7 @@ DRAWN_SANITIZED='^(isa_(gemm|lane_kernels|mfma|scaled|translated)|jit_translate|
 minutes_of() {
     case $1 in
         quick) echo "about 2 minutes (10 with empty caches)" ;;
-        full) echo "about 13 minutes (23 with empty caches)" ;;
+        full) echo "about 12 minutes (23 with empty caches)" ;;
         night) echo "at most 60 minutes for each part" ;;
     esac
 }
