@@ -562,12 +562,13 @@ static bool is_known_step(const struct rp_insn *in)
 }
 
 /* A region does not go through these instructions: they end the turn, jump by a register, or
- * change what a block has been checked for. The interpreter executes them.
+ * change what a block has been checked for, also where a check is in front of them. The
+ * interpreter executes them.
  */
 static bool is_stop(const struct rp_insn *in)
 {
-    rp_insn_fn *const fn = in->fn;
-    if (fn == rp_s_nop)
+    rp_insn_fn *const fn = in->watched ? in->watched : in->fn;
+    if (in->fn == rp_s_nop)
         return false;
     return (in->flags & RP_IF_ENDS_BLOCK && !rp_jit_is_branch(in) && !is_known_step(in)) ||
            fn == rp_s_setreg_b32 || fn == rp_s_setvskip || fn == rp_s_set_gpr_idx_on ||
@@ -991,8 +992,9 @@ static void write_insn(struct rp_jit_translation *t, const struct rp_insn *in)
         wide_written(t, in);
         return;
     }
-    const bool done = !noted && (in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
-                                 rp_jit_mem(t, in) || write_mfma(t, in));
+    const bool done = !noted && !in->watched &&
+                      (in->fn == rp_s_nop || rp_jit_salu(t, in) || rp_jit_valu(t, in) ||
+                       rp_jit_mem(t, in) || write_mfma(t, in));
     wide_written(t, in);
     if (!done) {
         write_call(t, in);

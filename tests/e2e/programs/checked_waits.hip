@@ -112,6 +112,24 @@ KERNEL(clean_write_back) // A write-back fills no register, also as the 65th tha
                  : "=&v"(x), "=&v"(y) : IN : "memory");
     B = x + y;
 }
+// In loops, which are translated.
+KERNEL(early_in_a_loop) // In its last turn.
+{
+    int x, y;
+    asm volatile("v_mov_b32 %0, 0\ns_movk_i32 s20, 3000\n1:\ns_cmp_lg_u32 s20, 1\ns_cbranch_scc1 2f\n" LOAD(0) "s_branch 2f\n"
+                 "2:\nv_add_u32 %1, %0, %0\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 1b\n" WAIT("vmcnt(0)")
+                 : "=&v"(x), "=&v"(y) : IN : "s20", "scc");
+    B = x + y;
+}
+KERNEL(clean_indexed) // A register that an index chooses: main() looks whether it was the right one.
+{
+    int sum;
+    asm volatile("s_movk_i32 s20, 3000\nv_mov_b32 %0, 0\nv_mov_b32 v20, 1\nv_mov_b32 v21, 2\n1:\ns_and_b32 s21, s20, 1\n"
+                 "s_set_gpr_idx_on s21, gpr_idx(SRC0)\nv_mov_b32 v22, v20\ns_set_gpr_idx_off\nv_add_u32 %0, %0, v22\n"
+                 "s_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 1b\n"
+                 : "=&v"(sum) : : "s20", "s21", "v20", "v21", "v22", "scc");
+    B = sum;
+}
 KERNEL(clean_compiled)
 {
     __shared__ int s[64];
@@ -129,7 +147,8 @@ KERNEL(clean_compiled)
 static const test_case cases[] = {
     CASE(early_read), CASE(clean_read), CASE(early_second), CASE(clean_first), CASE(early_write), CASE(clean_two_into_one),
     CASE(early_store), CASE(early_wrong_counter), CASE(early_lds), CASE(clean_lds), CASE(early_scalar), CASE(clean_scalar),
-    CASE(early_atomic), CASE(clean_write_back), CASE(clean_compiled)};
+    CASE(early_atomic), CASE(clean_write_back), CASE(early_in_a_loop), CASE(clean_indexed),
+    CASE(clean_compiled)};
 
 int main(int argc, char **argv)
 {
@@ -141,8 +160,11 @@ int main(int argc, char **argv)
         if (argc > 1 && strcmp(argv[1], c.name) != 0)
             continue;
         c.fn<<<1, 64>>>(a, b);
-        if (hipDeviceSynchronize() != hipSuccess)
+        int first;
+        if (hipMemcpy(&first, b, sizeof first, hipMemcpyDeviceToHost) != hipSuccess)
             return 1;
+        if (c.fn == clean_indexed && first != 4500)
+            return 2;
         puts(c.name);
     }
     return 0;
