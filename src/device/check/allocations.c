@@ -108,6 +108,14 @@ static struct rp_allocation *find(uint64_t begin)
     return a && a->begin == begin && !a->freed ? a : NULL;
 }
 
+uint64_t rp_allocation_padding_of(uint64_t begin)
+{
+    pthread_mutex_lock(&all.lock);
+    const bool known = find(begin);
+    pthread_mutex_unlock(&all.lock);
+    return known ? rp_allocation_padding() : 0;
+}
+
 void rp_allocation_forget(uint64_t begin)
 {
     pthread_mutex_lock(&all.lock);

@@ -143,6 +143,7 @@ struct rp_sync {
     uint64_t address; /**< in dwords */
     struct rp_known_groups *told;
     bool atomic; /**< surely: not only by stores that may be plain */
+    bool taken;  /**< a wave has looked what others published there */
     uint32_t last_group, last_wave, last_version; /**< who told last */
 };
 
@@ -184,6 +185,8 @@ struct rp_allocation {
 
 /** Returns how many bytes an allocation is to get more than was asked for. */
 uint64_t rp_allocation_padding(void);
+/** Returns how many bytes more the allocation has that begins there; 0 if none is known. */
+uint64_t rp_allocation_padding_of(uint64_t begin);
 /** Tests whether an allocation is to be filled, which takes the host's memory. */
 bool rp_allocation_is_filled(uint64_t bytes);
 /** Returns what a dword holds that nobody has written. */
@@ -256,6 +259,7 @@ struct rp_watch {
     uint8_t kind;
     bool lds;
     uint8_t bytes;
+    uint8_t first_dword; /**< of the destination, that this part of the instruction loads */
     uint64_t lanes;
     uint64_t va[RP_LANES];       /**< offsets in the LDS, or addresses */
     struct rp_allocation inside; /**< that the latest lane was in */
@@ -276,6 +280,10 @@ const struct rp_dispatch *rp_check_dispatch_of(const struct rp_check_group *g,
 void rp_shadow_visit(const struct rp_check_dispatch *c,
                      void (*visit)(void *data, uint64_t page, const struct rp_shadow *cells),
                      void *data);
+
+/** Calls for each place in memory that waves of the dispatch have synchronised at. */
+void rp_shadow_visit_syncs(const struct rp_check_dispatch *c,
+                           void (*visit)(void *data, const struct rp_sync *sync), void *data);
 
 /** The first access was in a dispatch before this one, of so many workgroups in each dimension. */
 void rp_shadow_report_between(const struct rp_check_dispatch *c, const struct rp_past *first,
@@ -355,8 +363,16 @@ bool rp_site_polls(uint32_t site, struct rp_wave *w);
  */
 bool rp_site_begins_atomic(uint32_t site, struct rp_wave *w);
 
-/** The value that it loads may be thrown away: it is first used by a select. */
-bool rp_site_selects(uint32_t site, struct rp_wave *w);
+/** What the code behind a load does first with what it has loaded: on the path where that is most.
+ */
+enum rp_site_use {
+    RP_USE_NONE,     /**< it is never read: a register that compilers restore for nothing */
+    RP_USE_SELECTS,  /**< it may be thrown away */
+    RP_USE_KEEPS,    /**< it is stored, perhaps to private memory: a copy of a whole structure */
+    RP_USE_STORES,   /**< it is stored to memory */
+    RP_USE_COMPUTES, /**< anything else, or unknown */
+};
+enum rp_site_use rp_site_use(uint32_t site, unsigned dword, struct rp_wave *w);
 
 /** Notes a finding of a dispatch, or counts it again. */
 void rp_finding_add(const struct rp_finding *f);

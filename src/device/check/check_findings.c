@@ -27,9 +27,10 @@ enum { UNKNOWN = 0, NO, YES };
 
 struct site {
     uint64_t pc;
-    uint8_t polls, begins_atomic, selects; /**< enum above */
-    int16_t object;                        /**< -1: unknown; -2: not looked for */
-    uint64_t address;                      /**< in the object */
+    uint8_t polls, begins_atomic; /**< enum above */
+    uint8_t use[16];  /**< of each dword that it loads: 1 + enum rp_site_use; 0: unknown */
+    int16_t object;   /**< -1: unknown; -2: not looked for */
+    uint64_t address; /**< in the object */
     char text[100];
 };
 
@@ -143,7 +144,7 @@ static bool is_branch(const struct rp_insn *in)
 static bool overlap(const struct rp_opnd *a, const struct rp_opnd *b)
 {
     return a->kind != RP_OPND_NONE && a->kind == b->kind &&
-           (a->kind == RP_OPND_VGPR || a->kind == RP_OPND_SGPR) &&
+           (a->kind == RP_OPND_VGPR || a->kind == RP_OPND_AGPR || a->kind == RP_OPND_SGPR) &&
            a->index < b->index + b->dwords && b->index < a->index + a->dwords;
 }
 
@@ -243,32 +244,112 @@ bool rp_site_begins_atomic(uint32_t site, struct rp_wave *w)
     return s->begins_atomic == YES;
 }
 
-/* Tests whether the first use of what is loaded is a select, which compilers load beforehand for.
- */
-static bool selects(struct rp_wave *w, uint64_t pc)
+/* ---- what becomes of what is loaded ---- */
+
+enum { MOST_PATHS = 64, MOST_FOLLOWED = 1024, INDEX_REACH = 16 };
+
+/* Paths from a load on, each up to the first use of one of its registers. */
+struct paths {
+    struct rp_wave *wave;
+    struct rp_opnd loaded; /**< the register */
+    uint64_t from[MOST_PATHS];
+    unsigned count, done, followed;
+    bool indexed; /**< M0 chooses registers */
+    enum rp_site_use worst;
+};
+
+static void add_path(struct paths *p, uint64_t pc)
 {
-    struct rp_insn load, in;
-    unsigned bytes = decode(w, pc, &load);
-    uint64_t at = pc + bytes;
-    for (unsigned i = 0; bytes && i < FARTHEST; i++, at += bytes) {
-        bytes = decode(w, at, &in);
-        if (!bytes || is_branch(&in) || in.op == RP_OP_s_endpgm)
-            return false;
-        for (unsigned k = 0; k < 4; k++)
-            if (overlap(&in.src[k], &load.dst))
-                return in.op == RP_OP_v_cndmask_b32;
-        if (overlap(&in.dst, &load.dst))
-            return true;
-    }
-    return false;
+    for (unsigned i = 0; i < p->count; i++)
+        if (p->from[i] == pc)
+            return;
+    if (p->count == MOST_PATHS)
+        p->worst = RP_USE_COMPUTES;
+    else
+        p->from[p->count++] = pc;
 }
 
-bool rp_site_selects(uint32_t site, struct rp_wave *w)
+static bool is_read(const struct paths *p, const struct rp_insn *in, unsigned k)
+{
+    struct rp_opnd src = in->src[k];
+    if (p->indexed && src.kind == RP_OPND_VGPR)
+        src.dwords = INDEX_REACH;
+    return overlap(&src, &p->loaded);
+}
+
+/* Returns how the instruction reads the register; RP_USE_NONE: it does not. */
+static enum rp_site_use use_of(const struct paths *p, const struct rp_insn *in)
+{
+    const bool stores = rp_op_rows[in->op].access == RP_ACCESS_STORE && in->fmt == RP_FMT_FLAT;
+    enum rp_site_use use = RP_USE_NONE;
+    for (unsigned k = 0; k < 4; k++) {
+        if (!is_read(p, in, k))
+            continue;
+        if (stores && k == 1 && use <= RP_USE_STORES)
+            use = in->seg == RP_SEG_GLOBAL ? RP_USE_STORES : RP_USE_KEEPS;
+        else if (in->op == RP_OP_v_readlane_b32)
+            use = RP_USE_KEEPS; /* Compilers keep scalar registers in lanes. */
+        else if (in->op != RP_OP_v_cndmask_b32)
+            use = RP_USE_COMPUTES;
+        else if (use == RP_USE_NONE)
+            use = RP_USE_SELECTS;
+    }
+    return use;
+}
+
+static bool leaves(const struct rp_insn *in)
+{
+    return in->op == RP_OP_s_setpc_b64 || in->op == RP_OP_s_swappc_b64 ||
+           in->op == RP_OP_s_call_b64 || in->op == RP_OP_s_cbranch_g_fork ||
+           in->op == RP_OP_s_cbranch_i_fork || in->op == RP_OP_s_cbranch_join;
+}
+
+/* Follows one path, which begins behind the load or where a branch goes to. */
+static void follow(struct paths *p, uint64_t pc, uint64_t load)
+{
+    struct rp_insn in;
+    p->indexed = false;
+    while (pc != load) {
+        const unsigned bytes = p->followed++ < MOST_FOLLOWED ? decode(p->wave, pc, &in) : 0;
+        const enum rp_site_use use = !bytes || leaves(&in) ? RP_USE_COMPUTES : use_of(p, &in);
+        if (use > p->worst)
+            p->worst = use;
+        if (use || overlap(&in.dst, &p->loaded) || in.op == RP_OP_s_endpgm)
+            return;
+        pc += bytes;
+        if (is_branch(&in))
+            add_path(p, pc + (uint64_t)((int64_t)in.offset * 4));
+        if (in.op == RP_OP_s_branch)
+            return;
+        p->indexed =
+            in.op == RP_OP_s_set_gpr_idx_on || (p->indexed && in.op != RP_OP_s_set_gpr_idx_off);
+    }
+}
+
+static enum rp_site_use find_use(struct rp_wave *w, uint64_t pc, unsigned dword)
+{
+    struct rp_insn load;
+    struct paths p = {.wave = w};
+    const unsigned bytes = decode(w, pc, &load);
+    if (!bytes || dword >= load.dst.dwords)
+        return RP_USE_COMPUTES;
+    p.loaded = load.dst;
+    p.loaded.index = (uint8_t)(p.loaded.index + dword);
+    p.loaded.dwords = 1;
+    add_path(&p, pc + bytes);
+    while (p.done < p.count && p.worst != RP_USE_COMPUTES)
+        follow(&p, p.from[p.done++], pc);
+    return p.worst;
+}
+
+enum rp_site_use rp_site_use(uint32_t site, unsigned dword, struct rp_wave *w)
 {
     struct site *s = &all.site[site];
-    if (s->selects == UNKNOWN)
-        s->selects = selects(w, s->pc) ? YES : NO;
-    return s->selects == YES;
+    if (dword >= sizeof s->use)
+        return RP_USE_COMPUTES;
+    if (!s->use[dword])
+        s->use[dword] = (uint8_t)(1 + find_use(w, s->pc, dword));
+    return (enum rp_site_use)(s->use[dword] - 1);
 }
 
 /* ---- code objects ---- */

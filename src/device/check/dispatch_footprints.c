@@ -4,7 +4,9 @@
  *
  * Ordered are dispatches of which one began, in the device's own time, when the other had ended:
  * that time goes on where somebody waits, a queue, a barrier packet or the host. So two that
- * overlap in it are surely not ordered; two that do not may be not ordered either.
+ * overlap in it are surely not ordered as wholes; two that do not may be not ordered either. Those
+ * that hand each other something while they run, as collectives on several GPUs do, are left out:
+ * nobody has followed in which order that was.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include "device/check/check.h"
 #include "device/exec/executor.h"
 
-enum { MOST_KEPT = 16, WORDS = RP_SHADOW_CELLS / 64, MOST_PAGES = 1 << 14 };
+enum { MOST_KEPT = 16, WORDS = RP_SHADOW_CELLS / 64, MOST_PAGES = 1 << 14, MOST_SYNCS = 1 << 16 };
 
 enum use { WRITES, UPDATES, READS, USES };
 
@@ -22,11 +24,19 @@ struct footprint_page {
     struct rp_past by[USES];    /**< the first access of each kind */
 };
 
+/* A place that waves synchronise at: its address in dwords, and whether they published something
+ * there and looked for what others did. */
+struct meeting {
+    uint64_t address : 62, published : 1, taken : 1;
+};
+
 struct footprint {
     uint64_t queue, start, end;
     uint32_t groups[3];
     struct footprint_page *pages; /**< in the order of their numbers */
     size_t count, room;
+    struct meeting *syncs; /**< in the order of their addresses */
+    size_t sync_count, sync_room;
 };
 
 /* Of the process, under the lock of watch_waves.c. */
@@ -67,6 +77,28 @@ static void note_page(void *data, uint64_t number, const struct rp_shadow *cells
             if (!(cells[i].read[r].kind & RP_PAST_ATOMIC))
                 note(p, READS, i, &cells[i].read[r]);
     }
+}
+
+static void note_sync(void *data, const struct rp_sync *sync)
+{
+    struct footprint *f = data;
+    if (f->sync_count == f->sync_room) {
+        const size_t room = f->sync_room ? 2 * f->sync_room : 64;
+        struct meeting *grown =
+            f->sync_count < MOST_SYNCS ? realloc(f->syncs, room * sizeof *grown) : NULL;
+        if (!grown)
+            return;
+        f->syncs = grown;
+        f->sync_room = room;
+    }
+    f->syncs[f->sync_count++] = (struct meeting){
+        .address = sync->address, .published = sync->told != NULL, .taken = sync->taken};
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct meeting *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
 }
 
 static int by_number(const void *a, const void *b)
@@ -113,9 +145,24 @@ static void compare_pages(const struct pair *pair, const struct footprint_page *
         }
 }
 
+/* Tests whether one has looked for what the other published. */
+static bool talk(const struct footprint *a, const struct footprint *b)
+{
+    for (size_t i = 0, j = 0; i < a->sync_count && j < b->sync_count;) {
+        const struct meeting *x = &a->syncs[i], *y = &b->syncs[j];
+        if (x->address == y->address && ((x->published && y->taken) || (x->taken && y->published)))
+            return true;
+        i += x->address <= y->address;
+        j += y->address <= x->address;
+    }
+    return false;
+}
+
 static void compare(const struct pair *pair)
 {
     const struct footprint *a = pair->before, *b = pair->after;
+    if (talk(a, b))
+        return;
     for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
         const uint64_t left = a->pages[i].number, right = b->pages[j].number;
         if (left == right)
@@ -132,11 +179,14 @@ void rp_footprint_add(struct rp_check_dispatch *c, const struct rp_kernel *kerne
     f->queue = queue;
     f->start = start;
     f->end = end;
-    f->count = 0;
+    f->count = f->sync_count = 0;
     memcpy(f->groups, kernel->groups, sizeof f->groups);
     rp_shadow_visit(c, note_page, f);
+    rp_shadow_visit_syncs(c, note_sync, f);
     if (f->count)
         qsort(f->pages, f->count, sizeof *f->pages, by_number);
+    if (f->sync_count)
+        qsort(f->syncs, f->sync_count, sizeof *f->syncs, by_address);
     for (unsigned i = 0; i < MOST_KEPT; i++) {
         const struct footprint *other = &kept.at[i];
         const struct pair pair = {.now = c, .before = other, .after = f};

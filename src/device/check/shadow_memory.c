@@ -129,11 +129,13 @@ static struct rp_sync *sync_find(struct rp_check_dispatch *c, uint64_t dword, bo
     return s ? &s->sync : NULL;
 }
 
+/* No dword has such a number. */
+enum { GRID_BARRIER_BIT = 63 };
+
 struct rp_sync *rp_check_grid_barrier(struct rp_check_dispatch *c, unsigned resource,
                                       uint32_t phase)
 {
-    /* No dword has such a number. */
-    return sync_find(c, 1ull << 63 | (uint64_t)phase << 8 | resource, true);
+    return sync_find(c, 1ull << GRID_BARRIER_BIT | (uint64_t)phase << 8 | resource, true);
 }
 
 /* ---- a workgroup ---- */
@@ -427,6 +429,15 @@ void rp_shadow_visit(const struct rp_check_dispatch *c,
             visit(data, p->number, p->cell);
 }
 
+void rp_shadow_visit_syncs(const struct rp_check_dispatch *c,
+                           void (*visit)(void *data, const struct rp_sync *sync), void *data)
+{
+    for (unsigned b = 0; b < SYNC_BUCKETS; b++)
+        for (const struct sync_entry *s = c->syncs[b]; s; s = s->next)
+            if (!(s->sync.address >> GRID_BARRIER_BIT))
+                visit(data, &s->sync);
+}
+
 void rp_shadow_report_between(const struct rp_check_dispatch *c, const struct rp_past *first,
                               const uint32_t first_groups[3], const struct rp_past *second,
                               uint64_t address)
@@ -531,8 +542,10 @@ static void sync_memory(struct rp_watch *a, uint64_t address)
     if (!sync)
         return;
     sync->atomic |= !(a->kind & RP_PAST_MAYBE);
-    if (takes_over(a))
+    if (takes_over(a)) {
+        sync->taken = true;
         rp_order_acquire(&a->group->order, a->order, sync);
+    }
     if (a->kind & RP_PAST_WRITE)
         rp_order_publish(&a->group->order, a->order, sync);
 }
@@ -631,14 +644,39 @@ static void check_bounds(struct rp_watch *a, unsigned lane)
     a->inside = near;
 }
 
-static void check_written(struct rp_watch *a, unsigned lane, uint64_t at)
+static bool is_written(const struct rp_watch *a, uint64_t at)
 {
     const uint32_t *word = rp_mem_find(rp_mem_of(a->wave), at, 4, 0);
     struct rp_allocation in;
-    if (!word || *word != rp_allocation_word(at) || !rp_allocation_near(at, 4, &in) || !in.filled ||
-        in.freed || !is_inside(&in, at, 4) || rp_site_selects(a->site, a->wave))
+    return !word || *word != rp_allocation_word(at) || !rp_allocation_near(at, 4, &in) ||
+           !in.filled || in.freed || !is_inside(&in, at, 4);
+}
+
+/* Reports the first dword of a lane's load that nobody has written, if it is used. Whoever copies a
+ * structure copies what lies between its members, too.
+ * @param unwritten  a bit for each dword
+ */
+static void report_unwritten(struct rp_watch *a, unsigned lane, unsigned unwritten)
+{
+    const uint64_t first = a->va[lane] & ~3ull;
+    const unsigned dwords = (unsigned)((a->va[lane] + a->bytes - first + 3) / 4);
+    const enum rp_site_use least = unwritten == (1u << dwords) - 1 ? RP_USE_KEEPS : RP_USE_COMPUTES;
+    for (unsigned i = 0; i < dwords; i++) {
+        if (!(unwritten >> i & 1) || rp_site_use(a->site, a->first_dword + i, a->wave) < least)
+            continue;
+        report_alone(a, RP_FINDING_UNINIT, lane, first + 4 * i, "nothing has written it");
         return;
-    report_alone(a, RP_FINDING_UNINIT, lane, at, "nothing has written it");
+    }
+}
+
+static void check_written(struct rp_watch *a, unsigned lane)
+{
+    const uint64_t va = a->va[lane], first = va & ~3ull;
+    unsigned unwritten = 0;
+    for (uint64_t at = first; at < va + a->bytes; at += 4)
+        unwritten |= (unsigned)!is_written(a, at) << (at - first) / 4;
+    if (unwritten)
+        report_unwritten(a, lane, unwritten);
 }
 
 static inline bool same_as(const struct rp_watch *a, unsigned lane, unsigned back)
@@ -659,19 +697,21 @@ static void unwritten_lds(struct rp_watch *a, uint64_t lanes)
     const uint32_t size = a->wave->group->lds_bytes;
     RP_FOR_LANES(lane, lanes)
     {
-        const uint64_t va = a->va[lane];
+        const uint64_t va = a->va[lane], first = va & ~3ull;
+        unsigned unwritten = 0;
         if (is_repeated(a, lane))
             continue;
-        for (uint64_t at = va & ~3ull; at < va + a->bytes && at + 4 <= size; at += 4) {
+        for (uint64_t at = first; at < va + a->bytes && at + 4 <= size; at += 4) {
             const struct rp_shadow *c = &a->group->lds[at / 4];
             uint32_t word;
             if (c->write.wave || c->update.wave)
                 continue;
             memcpy(&word, a->wave->group->lds + at, 4);
-            if (word == rp_exec_poison_word(seed, at / 4) && seed &&
-                !rp_site_selects(a->site, a->wave))
-                report_alone(a, RP_FINDING_UNINIT, lane, at, "nothing has written it");
+            if (word == rp_exec_poison_word(seed, at / 4) && seed)
+                unwritten |= 1u << (at - first) / 4;
         }
+        if (unwritten)
+            report_unwritten(a, lane, unwritten);
     }
 }
 
@@ -693,7 +733,8 @@ void rp_shadow_load_private(struct rp_watch *a, bool fixed)
     uint64_t unwritten = 0;
     RP_FOR_LANES(lane, a->lanes)
     unwritten |= (uint64_t)is_unwritten(a, lane) << lane;
-    if (!unwritten || (fixed && unwritten != a->lanes) || rp_site_selects(a->site, a->wave))
+    if (!unwritten || (fixed && unwritten != a->lanes) ||
+        rp_site_use(a->site, 0, a->wave) < RP_USE_STORES)
         return;
     const unsigned lane = (unsigned)__builtin_ctzll(unwritten);
     struct rp_finding f =
@@ -804,13 +845,12 @@ static void check_lanes(struct rp_watch *a)
         return;
     RP_FOR_LANES(lane, a->lanes)
     {
-        const uint64_t va = a->va[lane];
         if (is_repeated(a, lane))
             continue;
         if (bounds)
             check_bounds(a, lane);
-        for (uint64_t at = va & ~3ull; uninit && at < va + a->bytes; at += 4)
-            check_written(a, lane, at);
+        if (uninit)
+            check_written(a, lane);
     }
 }
 

@@ -166,6 +166,7 @@ static void watch_lds(struct rp_watch *a)
         for (unsigned lane = 0; lane < RP_LANES; lane++)
             a->va[lane] = (uint32_t)(address[lane] + offset);
         find_value(a, &a->in->src[which ? 3 : 1]);
+        a->first_dword = (uint8_t)(which * (a->bytes / 4u));
         rp_shadow_access(a);
     }
 }
@@ -272,6 +273,7 @@ static void note_access(struct rp_wave *w, const struct rp_insn *in)
     a.pc = w->pc - in->size_bytes;
     a.kind = kind_of(in);
     a.bytes = rp_op_rows[in->op].bytes;
+    a.first_dword = 0;
     a.lanes = RP_EXEC(w);
     a.value_shift = 0;
     pthread_mutex_lock(&checks.lock);

@@ -355,6 +355,7 @@ typedef struct {
 RP_EXPORT int hsa_amd_memory_pool_allocate(hsa_pool_t pool, size_t bytes, uint32_t flags,
                                            void **ret);
 RP_EXPORT int hsa_amd_memory_pool_free(void *at);
+RP_EXPORT int hsa_amd_ipc_memory_create(void *at, size_t bytes, void *ret_handle);
 
 /* Fills memory of a GPU, page by page; that of the host is written by the host anyway. */
 static bool fill_pages(struct rp_device *device, uint64_t begin, uint64_t bytes)
@@ -396,6 +397,14 @@ int hsa_amd_memory_pool_free(void *at)
         at = (void *)(uintptr_t)release;
     }
     return RP_RUNTIME(hsa_amd_memory_pool_free)(at);
+}
+
+/* The runtime gives another process only whole allocations, and knows how large this one is. */
+int hsa_amd_ipc_memory_create(void *at, size_t bytes, void *ret_handle)
+{
+    const uint64_t padding =
+        rp_check_what() ? rp_allocation_padding_of((uint64_t)(uintptr_t)at) : 0;
+    return RP_RUNTIME(hsa_amd_ipc_memory_create)(at, bytes + padding, ret_handle);
 }
 
 /* ---- libraries with code for other GPUs --------------------------------------------------- */

@@ -170,6 +170,26 @@ CASE(clean_fresh_written)
     if (ALL < N)
         p.b[ALL] = p.fresh[ALL];
 }
+struct gapped { // Nothing writes its second int.
+    int a;
+    long b;
+};
+CASE(clean_gap_copied)
+{
+    gapped *g = (gapped *)p.fresh;
+    if (ALL < N / 8) {
+        g[ALL].a = p.a[ALL];
+        g[ALL].b = ALL;
+    }
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    if (ALL < N / 8)
+        ((gapped *)p.b)[ALL] = g[ALL];
+}
+CASE(unset_struct_copied) // All of it, behind what clean_fresh_written writes.
+{
+    if (ALL < 2)
+        ((gapped *)p.b)[ALL] = ((gapped *)(p.fresh + 1008))[ALL];
+}
 CASE(unset_last) // Written up to 1000; 1024 are read.
 {
     p.b[ALL % N] = p.fresh[ALL];
@@ -268,6 +288,8 @@ int main(int argc, char **argv)
     OK(hipMemset(p.again, 0, N * sizeof(int)));
     OK(hipMalloc(&p.bytes, 13));
     OK(hipMalloc(&p.wide, 10 * sizeof(float4)));
+    hipIpcMemHandle_t shared; // The runtime compares the size with that of the allocation.
+    OK(hipIpcGetMemHandle(&shared, p.a));
     OK(hipMemcpy(p.a, ints.data(), N * sizeof(int), hipMemcpyHostToDevice));
     OK(hipMemset(p.bytes, 0, 13));
     for (const test_case &c : cases()) {

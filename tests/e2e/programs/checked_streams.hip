@@ -24,6 +24,22 @@ __global__ void count(int *p)
     for (int i = threadIdx.x; i < N; i += blockDim.x)
         atomicAdd(&p[i], 1);
 }
+__global__ void tell(int *p, int *flag)
+{
+    for (int i = threadIdx.x; i < N; i += blockDim.x)
+        p[i] = i;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+__global__ void listen(const int *p, int *to, int *flag)
+{
+    while (!__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
+        ;
+    for (int i = threadIdx.x; i < N; i += blockDim.x)
+        to[i] = p[i];
+}
 __global__ void copy(const int *p, int *to)
 {
     for (int i = threadIdx.x; i < N; i += blockDim.x)
@@ -60,6 +76,7 @@ int main(int argc, char **argv)
     OK(hipMalloc(&r, N * sizeof(int)));
     OK(hipMemset(p, 0, N * sizeof(int)));
     OK(hipMemset(q, 0, N * sizeof(int)));
+    OK(hipMemset(r, 0, N * sizeof(int)));
     OK(hipDeviceSynchronize());
     OK(hipStreamCreate(&a));
     OK(hipStreamCreate(&b));
@@ -68,6 +85,8 @@ int main(int argc, char **argv)
         count<<<1, 256, 0, a>>>(p);
     else if (!strcmp(how, "readers"))
         copy<<<1, 256, 0, a>>>(p, r);
+    else if (!strcmp(how, "talk"))
+        tell<<<1, 256, 0, a>>>(p, r + N - 1);
     else
         fill<<<1, 256, 0, a>>>(p, 1);
     if (!strcmp(how, "chain")) { // two kernels behind the first, each in its own stream, and back
@@ -84,6 +103,8 @@ int main(int argc, char **argv)
         OK(hipMemsetAsync(p, 1, N * sizeof(int), b));
     else if (!strcmp(how, "atomics"))
         count<<<1, 256, 0, b>>>(p);
+    else if (!strcmp(how, "talk"))
+        listen<<<1, 256, 0, b>>>(p, q, r + N - 1);
     else
         copy<<<1, 256, 0, !strcmp(how, "same_stream") ? a : b>>>(p, q);
     OK(hipDeviceSynchronize());
