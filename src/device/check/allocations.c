@@ -193,6 +193,19 @@ bool rp_allocation_nearest(uint64_t va, uint64_t bytes, struct rp_allocation *re
     return best;
 }
 
+bool rp_allocation_is_padding(uint64_t va)
+{
+    enum { PAGE = 4096 };
+    pthread_mutex_lock(&all.lock);
+    const size_t at = behind(va);
+    const struct rp_allocation *a = at ? &all.at[at - 1] : NULL;
+    const uint64_t end =
+        a ? (a->begin + a->bytes + RP_ALLOCATION_PADDING + PAGE - 1) / PAGE * PAGE : 0;
+    const bool padding = a && va >= a->begin + a->bytes && va < end;
+    pthread_mutex_unlock(&all.lock);
+    return padding;
+}
+
 bool rp_allocation_near(uint64_t va, uint64_t bytes, struct rp_allocation *ret)
 {
     return rp_allocation_nearest(va, bytes, ret) &&

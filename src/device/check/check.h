@@ -203,6 +203,8 @@ void rp_allocation_forget(uint64_t begin);
 bool rp_allocation_free(uint64_t begin, uint64_t *ret_release);
 /** Finds the allocation that an access is in, or else the nearest one, if one is near. */
 bool rp_allocation_near(uint64_t va, uint64_t bytes, struct rp_allocation *ret);
+/** Tests whether it is in the padding of an allocation, and so nobody's. */
+bool rp_allocation_is_padding(uint64_t va);
 /** Finds the nearest one, however far it is. */
 bool rp_allocation_nearest(uint64_t va, uint64_t bytes, struct rp_allocation *ret);
 
@@ -223,6 +225,7 @@ struct rp_past {
     uint32_t wave;   /**< index of the workgroup * RP_CHECK_WAVES + number of the wave + 1 */
     uint32_t number; /**< of the instruction */
     uint32_t site : 20, lane : 6, mask : 4, same : 1;
+    uint32_t lucky : 1; /**< only by what it has read itself it is ordered with the latest update */
     uint8_t kind;
 };
 

@@ -387,6 +387,19 @@ static void atomics_conflict(struct rp_watch *a, const struct rp_shadow *c, unsi
             report(a, t, RP_FINDING_LOST, lane, address, "a load and a store are no atomic update");
 }
 
+/* Waves of a workgroup take turns, so that a load sees what the other one has stored: that alone
+ * has ordered them. */
+static void lucky_reads(struct rp_watch *a, const struct rp_shadow *c, unsigned lane,
+                        uint64_t address, uint32_t me)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (c->read[i].lucky && c->read[i].wave == me && c->read[i].lane == lane &&
+            c->update.wave != me && !rp_site_polls(c->read[i].site, a->wave) &&
+            !is_same_value(a, lane, address, 15))
+            report(a, &c->update, RP_FINDING_LOST, lane, address,
+                   "a load and a store are no atomic update");
+}
+
 /* The access conflicts with @p t, which has not happened before. */
 static void conflict(struct rp_watch *a, struct rp_shadow *c, struct rp_past *t, unsigned lane,
                      uint64_t address, uint32_t me)
@@ -506,6 +519,8 @@ static inline void write_dword(struct rp_watch *a, struct rp_shadow *c, const st
         return;
     if (c->update.wave)
         meet(a, c, &c->update, now, address);
+    if (c->update.wave && (now->kind & (RP_PAST_ATOMIC | RP_PAST_BOTH)) == RP_PAST_ATOMIC)
+        lucky_reads(a, c, now->lane, address, now->wave);
     for (unsigned i = 0; i < 2; i++) {
         if (c->read[i].wave)
             meet(a, c, &c->read[i], now, address);
@@ -623,25 +638,44 @@ static void check_far(const struct rp_watch *a, unsigned lane)
     rp_findings_flush();
 }
 
+/* Tests whether what is just before an allocation is memory of another kind, of which nobody has
+ * told: registered or mapped by the program, or the runtime's. What is in one piece with it is not.
+ */
+static bool is_other_memory(const struct rp_watch *a, const struct rp_allocation *near, uint64_t va)
+{
+    if (va >= near->begin || rp_allocation_is_padding(va))
+        return false;
+    const uintptr_t at = (uintptr_t)rp_mem_find(rp_mem_of(a->wave), va, a->bytes, 0);
+    const uintptr_t begin = (uintptr_t)rp_mem_find(rp_mem_of(a->wave), near->begin, 1, 0);
+    return at && (at == va || begin - at != near->begin - va);
+}
+
+static void check_inside(struct rp_watch *a, unsigned lane, const struct rp_allocation *in)
+{
+    /* What HIP's pools free is told to nobody; if they keep it, it is not known to be free. */
+    const bool gone = in->of_hip && !rp_mem_find(rp_mem_of(a->wave), a->va[lane], a->bytes, 0);
+    if (!in->freed && !gone) {
+        a->inside = *in;
+        return;
+    }
+    report_outside(a, lane, "it has been freed");
+    rp_findings_flush();
+}
+
 static void check_bounds(struct rp_watch *a, unsigned lane)
 {
     const uint64_t va = a->va[lane];
-    const bool bounds = checks(RP_CHECK_BOUNDS);
     struct rp_allocation near;
     if (is_inside(&a->inside, va, a->bytes))
         return;
     if (!rp_allocation_near(va, a->bytes, &near)) {
-        if (bounds)
-            check_far(a, lane);
+        check_far(a, lane);
         return;
     }
-    if (!is_inside(&near, va, a->bytes) && bounds)
+    if (is_inside(&near, va, a->bytes))
+        check_inside(a, lane, &near);
+    else if (!is_other_memory(a, &near, va))
         report_outside(a, lane, "outside of what was allocated");
-    else if (near.freed && bounds)
-        report_outside(a, lane, "it has been freed");
-    if (!is_inside(&near, va, a->bytes) || near.freed)
-        return;
-    a->inside = near;
 }
 
 static bool is_written(const struct rp_watch *a, uint64_t at)
@@ -854,6 +888,16 @@ static void check_lanes(struct rp_watch *a)
     }
 }
 
+/* Tests whether an atomic load meets what another wave of the workgroup has stored, and nothing
+ * but this load orders them. */
+static bool is_lucky(struct rp_watch *a, uint64_t va, uint32_t me)
+{
+    struct page *p =
+        a->kind == RP_PAST_ATOMIC ? page_of(a->group->dispatch, va / RP_SHADOW_PAGE) : NULL;
+    const struct rp_past *t = p ? &p->cell[va % RP_SHADOW_PAGE / 4].update : NULL;
+    return t && t->wave && group_of(t->wave) == a->group->order.index && !happened(a, t, me);
+}
+
 /* A load through a pointer that the wave has just got from an atomic cannot be before that; no
  * cache has what it reads. HIP's own malloc relies on it. */
 static bool is_through_pointer(const struct rp_watch *a)
@@ -885,6 +929,7 @@ static void access_memory(struct rp_watch *a)
     {
         const uint64_t va = a->va[lane];
         now.lane = lane & 63;
+        now.lucky = is_lucky(a, va, now.wave) & 1;
         if (syncs && va / 4 != before)
             sync_memory(a, va);
         if (!(a->kind & RP_PAST_WRITE) && is_repeated(a, lane))

@@ -30,7 +30,7 @@ expect 1 rocm-perf run --device software:gfx90a --check races --check-output fou
 mv out names
 python3 "$SOURCE/tests/e2e/cli/check_labels.py" found90.json names \
     racy_atomic_and_plain racy_load_and_store racy_ticket_no_fence racy_ticket_fence_late racy_ticket_first \
-    racy_ticket_group_fence racy_atomic_then_store || fail "labels of gfx90a"
+    racy_ticket_group_fence racy_atomic_then_store racy_volatile_plus_plus || fail "labels of gfx90a"
 
 # Bounds and unwritten memory.
 for target in gfx942 gfx90a; do
@@ -91,6 +91,47 @@ says err "check: 1 finding (bounds)"
 says err "stray.hip:5"
 says err "workgroup 0,0,0, wave 1, lane 6"
 says err "nothing is there: it faults"
+
+# What is just before an allocation is its own, or the program's in another way; what a pool has given back faults.
+cat >near.hip <<'END'
+#include <hip/hip_runtime.h>
+#include <sys/mman.h>
+#define OK(call) if ((call) != hipSuccess) return 2
+__global__ void put(int *p)
+{
+    p[threadIdx.x] = 1;
+}
+int main(int, char **argv)
+{
+    const size_t bytes = 1 << 20;
+    int *p;
+    if (*argv[1] == 'p') {
+        OK(hipMallocAsync(&p, 40000, 0));
+        OK(hipFreeAsync(p, 0));
+        OK(hipDeviceSynchronize());
+    } else {
+        for (int i = 0; i < 20; i++) {
+            OK(hipMalloc(&p, 8 * bytes));
+            char *below = (char *)p - bytes;
+            void *at = mmap(below, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            if (at != below)
+                continue;
+            OK(*argv[1] == 'r' ? hipHostRegister(at, bytes, 0) : hipSuccess);
+            break;
+        }
+        p -= 64;
+    }
+    put<<<1, 64>>>(p);
+    return hipDeviceSynchronize() != hipSuccess;
+}
+END
+rocm-perf hipcc -O3 --offload-arch=gfx942 near.hip -o near >&2 || fail "cannot compile near"
+expect 0 rocm-perf run --device software --check bounds ./near registered
+says err "check: nothing found (bounds)"
+rocm-perf run --device software --check bounds ./near before >out 2>err && fail "an access before an allocation"
+says err "256 bytes before a buffer of 8388608 bytes: outside of what was allocated"
+rocm-perf run --device software --check bounds ./near pool >out 2>err && fail "an access of what a pool has given back"
+says err "byte 0 of a buffer of 40000 bytes: it has been freed"
 
 # One kernel alone, with the lines of both accesses.
 expect 1 rocm-perf run --device software --check races ./checked_races.gfx942 racy_waves_share

@@ -266,6 +266,28 @@ GRID(clean_max_float_global) // The first load is plain, and here a scalar one.
         old = atomicCAS(p, seen, __float_as_uint(fmaxf(__uint_as_float(seen), v)));
     } while (old != seen);
 }
+CASE(racy_volatile_plus_plus) // by one work-item of each wave of a workgroup
+{
+    if ((I & 63) == 0)
+        ++*(volatile int *)b;
+}
+CASE(clean_volatile_by_turns)
+{
+    for (int wave = 0; wave < 4; wave++) {
+        if (I == 64 * wave)
+            ++*(volatile int *)b;
+        __syncthreads();
+    }
+}
+CASE(clean_volatile_baton) // The wave that has it gives it to the next one.
+{
+    volatile unsigned *turn = t;
+    if ((I & 63) == 0) {
+        while (*turn != (unsigned)I / 64)
+            ;
+        *turn = *turn + 1;
+    }
+}
 GRID(racy_plus_plus) // by one work-item of each wave
 {
     if ((I & 63) == 0)
