@@ -51,6 +51,12 @@ static void find_value(struct rp_watch *a, const struct rp_opnd *data)
     a->value_shift = length > 3 && !strcmp(name + length - 3, "_hi") ? 16 : 0;
 }
 
+/* Returns where a byte of a lane's private memory is in rp_wave.scratch. */
+static uint64_t private_place(uint32_t offset, unsigned lane)
+{
+    return ((uint64_t)(offset / 4) * RP_LANES + lane) * 4 + offset % 4;
+}
+
 static void watch_scratch(struct rp_watch *a)
 {
     const bool fixed = !(a->in->flags & RP_IF_VADDR);
@@ -59,7 +65,7 @@ static void watch_scratch(struct rp_watch *a)
     if (a->in->flags & RP_IF_SADDR)
         base += rp_opnd_u32(a->wave, &a->in->src[2]);
     RP_FOR_LANES(lane, a->lanes)
-    a->va[lane] = ((uint64_t)((base + (v ? v[lane] : 0)) / 4) * RP_LANES + lane) * 4;
+    a->va[lane] = private_place(base + (v ? v[lane] : 0), lane);
     rp_shadow_load_private(a, fixed);
 }
 
@@ -73,9 +79,8 @@ static void watch_space(struct rp_watch *a, const uint64_t va[RP_LANES], uint64_
     a->lds = space == RP_SPACE_LDS;
     RP_FOR_LANES(lane, lanes)
     a->va[lane] = space == RP_SPACE_GLOBAL ? va[lane]
-                  : space == RP_SPACE_LDS
-                      ? (uint32_t)va[lane]
-                      : ((uint64_t)((uint32_t)va[lane] / 4) * RP_LANES + lane) * 4;
+                  : space == RP_SPACE_LDS  ? (uint32_t)va[lane]
+                                           : private_place((uint32_t)va[lane], lane);
     if (space == RP_SPACE_PRIVATE)
         rp_shadow_load_private(a, false);
     else

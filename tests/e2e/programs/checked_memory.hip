@@ -8,7 +8,7 @@
 
 struct arguments {
     int *a, *b;  // 1000 ints each; a is written, b is zeroed before each kernel
-    int *fresh;  // 1024 ints that nobody has written
+    int *fresh;  // 1024 ints that nobody has written, and 3072 that clean_bools writes
     char *bytes; // 13 bytes
     float4 *wide; // 10 of them
     int *pooled, *managed; // 1000 ints each of a pool, and shared with the host
@@ -155,6 +155,19 @@ CASE_OF(out_lds_too_small, 1, 128, 256)
     p.b[I] = s[127 - I];
 }
 
+CASE_OF(clean_lds_zeros, 1, 64, 256) // as rocBLAS's GEMMs get them
+{
+    int x;
+    asm volatile("ds_read_b32 %0, %1\ns_waitcnt lgkmcnt(0)" : "=v"(x) : "v"(0xf00000));
+    p.b[I] = x;
+}
+CASE_OF(out_lds_far, 1, 64, 256)
+{
+    int x;
+    asm volatile("ds_read_b32 %0, %1\ns_waitcnt lgkmcnt(0)" : "=v"(x) : "v"(0xf00000 + 4 * I));
+    p.b[I] = x;
+}
+
 // ---- unwritten memory ----
 
 CASE(unset_fresh)
@@ -262,6 +275,17 @@ CASE_OF(clean_local, 1, 64, 0)
     p.b[I] = x[(p.a[I] + 1) & 15] + 1;
 }
 
+CASE_OF(clean_bools, 1, 64, 0) // What lies beside them in their words has not been written.
+{
+    volatile bool x[128];
+    volatile bool *of_all = (volatile bool *)(p.fresh + 1024);
+    for (int k = 2; k < 128; k += 4)
+        x[(k + p.a[I]) & 127] = of_all[4 * I + 64 * k] = true;
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    for (int k = 2; k < 128; k += 4)
+        p.b[I] += x[(k + p.a[I]) & 127] + of_all[4 * I + 64 * k];
+}
+
 #define OK(call)                                                                                   \
     do {                                                                                           \
         hipError_t error_ = (call);                                                                \
@@ -277,7 +301,7 @@ int main(int argc, char **argv)
     std::vector<int> ints(N);
     OK(hipMalloc(&p.a, N * sizeof(int)));
     OK(hipMalloc(&p.b, N * sizeof(int)));
-    OK(hipMalloc(&p.fresh, 1024 * sizeof(int)));
+    OK(hipMalloc(&p.fresh, 4096 * sizeof(int)));
     OK(hipMallocAsync(&p.pooled, N * sizeof(int), 0));
     OK(hipMallocManaged(&p.managed, N * sizeof(int)));
     memset(p.managed, 0, N * sizeof(int));
