@@ -422,8 +422,8 @@ static int run_block(struct rp_replay_comparison *c, unsigned other, uint64_t *s
     int rc = 0;
 
     ret->turned = toss(seed);
-    for (unsigned i = 0; i < 2 * RP_COMPARE_RUNS && rc == 0 && !c->wrong; i++) {
-        const unsigned letter = i / (RP_COMPARE_RUNS / 2);
+    for (unsigned i = 0; i < 2 * c->runs && rc == 0 && !c->wrong; i++) {
+        const unsigned letter = i / (c->runs / 2);
         const unsigned second = (letter == 1 || letter == 2) != ret->turned;
 
         rc = run_one(c, second ? other : 0, &rp_trial_timed, &ret->us[second][have[second]++], err);
@@ -448,14 +448,15 @@ static int check_late(struct rp_replay_comparison *c, unsigned who, struct rp_er
     return 0;
 }
 
-static int decide(const struct rp_compare_block *blocks, size_t count,
-                  const struct rp_decide_rule *rule, struct rp_decided *ret, struct rp_err *err)
+static int decide(const struct rp_replay_comparison *c, const struct rp_compare_block *blocks,
+                  size_t count, const struct rp_decide_rule *rule, struct rp_decided *ret,
+                  struct rp_err *err)
 {
     rp_autofree double *x = rp_alloc_zero(count, sizeof *x);
     int rc = 0;
 
     for (size_t i = 0; i < count && rc == 0; i++)
-        rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], RP_COMPARE_RUNS, &x[i], err);
+        rc = rp_decide_block(blocks[i].us[0], blocks[i].us[1], c->runs, &x[i], err);
     return rc < 0 ? rc : rp_replay_decide(x, count, rule, ret, err);
 }
 
@@ -471,20 +472,18 @@ static int run_same(struct rp_replay_comparison *c, uint64_t *seed, struct rp_er
     }
     if (rc < 0 || c->wrong)
         return rc;
-    rc = decide(c->same, c->same_count, &rule, &c->same_decided, err);
+    rc = decide(c, c->same, c->same_count, &rule, &c->same_decided, err);
     c->steady = rp_decide_steady(&c->same_decided, &c->noise);
     return rc;
 }
 
 /* Returns the requested margin, or what the clock can resolve. */
-static double margin_of(const struct rp_replay_comparison *c)
+static double margin_of(const struct rp_replay_comparison *c, const struct rp_compare_block *block)
 {
     double tick = 0;
 
-    for (size_t i = 0; i < c->same_count; i++)
-        for (unsigned j = 0; j < 2 * RP_COMPARE_RUNS; j++)
-            tick = fmax(tick, 1e6 / (double)c->trial.r->ticks_hz /
-                                  c->same[i].us[j / RP_COMPARE_RUNS][j % RP_COMPARE_RUNS]);
+    for (unsigned j = 0; j < 2 * c->runs; j++)
+        tick = fmax(tick, 1e6 / (double)c->trial.r->ticks_hz / block->us[j / c->runs][j % c->runs]);
     return tick > c->asked_margin ? tick : c->asked_margin;
 }
 
@@ -515,7 +514,7 @@ static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_
             rc = run_block(c, 1, seed, &c->blocks[c->block_count++], err);
         }
         if (rc == 0 && !c->wrong)
-            rc = decide(c->blocks, c->block_count, &rule, &c->decided, err);
+            rc = decide(c, c->blocks, c->block_count, &rule, &c->decided, err);
         if (rc == 0 && !c->wrong)
             rc = decide_by_bounds(c, &rule, err);
         if (c->decided.decision != RP_UNDECIDED || c->by_bounds || until == c->most_blocks)
@@ -523,6 +522,52 @@ static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_
         until *= 2;
     }
     return rc;
+}
+
+/* Modelled times are the same in each run unless they depend on what earlier runs left: a block of
+ * few runs shows it, and more blocks would say the same. Times with other inputs are modelled only
+ * where this finds B faster. */
+static int settle(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
+{
+    struct rp_compare_block *block = &c->blocks[0];
+    struct rp_decide_rule rule = {.margin = c->asked_margin};
+    double x = 0;
+    int rc;
+
+    c->runs = RP_COMPARE_MODELLED_RUNS;
+    rc = run_block(c, 1, seed, block, err);
+    if (rc == 0 && !c->wrong)
+        rc = check_late(c, EITHER, err);
+    if (rc == 0 && !c->wrong)
+        rc = rp_decide_block(block->us[0], block->us[1], c->runs, &x, err);
+    if (rc < 0 || c->wrong)
+        return rc;
+    c->block_count = 1;
+    c->settled = block->us[0][0] == block->us[0][1] && block->us[1][0] == block->us[1][1];
+    if (!c->settled) {
+        c->block_count = 0;
+        c->runs = RP_COMPARE_RUNS;
+        return 0;
+    }
+    c->steady = true;
+    c->margin = rule.margin = margin_of(c, block);
+    rc = replay_decide_exactly(exp(x), &rule, &c->decided, err);
+    if (rc == 0)
+        rc = replay_decide_exactly(1, &rule, &c->same_decided, err);
+    return rc < 0 ? rc : decide_by_bounds(c, &rule, err);
+}
+
+static int measure(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
+{
+    int rc = run_same(c, seed, err);
+
+    if (rc == 0)
+        rc = check_late(c, 0, err);
+    if (rc < 0 || c->wrong)
+        return rc;
+    for (size_t i = 0; i < c->same_count; i++)
+        c->margin = fmax(c->margin, margin_of(c, &c->same[i]));
+    return c->steady ? run_blocks(c, seed, err) : 0;
 }
 
 int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
@@ -534,30 +579,28 @@ int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
     rc = rp_trial_prepare(&c->trial, err);
     c->same = rp_alloc_zero(RP_COMPARE_FIRST_BLOCKS, sizeof *c->same);
     c->blocks = rp_alloc_zero(c->most_blocks, sizeof *c->blocks);
+    c->runs = RP_COMPARE_RUNS;
     if (rc == 0)
         rc = check_both(c, err);
     rp_replay_at(c->trial.r, RP_REPLAY_AT_ACCESSES, 0, 0);
     if (rc == 0)
         rc = check_accesses(c, err);
+    if (rc == 0 && !c->wrong && c->trial.r->software)
+        rc = settle(c, &seed, err);
     if (c->wrong)
         c->varied.reason = "they are not both right with the captured ones";
     rp_replay_at(c->trial.r, RP_REPLAY_AT_OTHERS, 0, 0);
+    c->varied.timed = c->decided.decision == RP_FASTER || !c->settled;
     if (rc == 0 && !c->wrong)
         rc = other_inputs(c, err);
+    if (rc == 0 && !c->wrong && !c->settled)
+        rc = measure(c, &seed, err);
     if (rc < 0 || c->wrong)
         return rc;
-    rc = run_same(c, &seed, err);
-    if (rc == 0)
-        rc = check_late(c, 0, err);
-    if (rc < 0 || c->wrong)
-        return rc;
-    c->margin = margin_of(c);
-    if (c->steady)
-        rc = run_blocks(c, &seed, err);
     /* A blind comparison is reported whatever the times, as the kernel may do next to nothing. */
     if (rp_replay_comparison_is_blind(c))
         c->decided.decision = RP_UNDECIDED;
-    if (rc == 0 && c->steady)
+    if (c->steady && !c->settled)
         rc = check_late(c, EITHER, err);
     return rc < 0 || c->wrong || c->decided.decision != RP_FASTER ? rc : time_others(c, err);
 }

@@ -109,7 +109,8 @@ enum rp_gate_result rp_decide_gate(const struct rp_decided *d, double margin, en
 enum { RP_DECIDE_MOST_BLOCKS = RP_SIGNED_RANK_MOST };
 
 enum {
-    RP_COMPARE_RUNS = 4,          /**< of each kernel in a block */
+    RP_COMPARE_RUNS = 4,          /**< of each kernel in a block, at most */
+    RP_COMPARE_MODELLED_RUNS = 2, /**< of the block that tells whether modelled times repeat */
     RP_COMPARE_FIRST_BLOCKS = 10, /**< until data are looked at; then whenever they have doubled */
 };
 
@@ -120,7 +121,7 @@ enum { RP_COMPARE_WRONG_TEXT = 240 };
 
 struct rp_compare_block {
     bool turned;                   /**< BAAB */
-    double us[2][RP_COMPARE_RUNS]; /**< in their order */
+    double us[2][RP_COMPARE_RUNS]; /**< .runs of each, in their order */
 };
 
 struct rp_compare_kernel {
@@ -137,11 +138,13 @@ struct rp_replay_comparison {
     struct rp_compare_kernel kernels[2];
     struct rp_compare_block *same, *blocks; /**< of A and A, A and B */
     size_t same_count, block_count, most_blocks;
+    unsigned runs; /**< of each kernel in a block */
     double asked_margin;
     double margin;                           /**< not less than what is asked, and a tick */
     double noise;                            /**< by what A differed from itself */
     struct rp_decided same_decided, decided; /**< no level: not come to that */
     bool steady;                             /**< A is as fast as itself */
+    bool settled;   /**< modelled times are the same in each run: one block tells all */
     bool by_bounds; /**< times are from counts: verdicts are where bounds are apart */
     struct rp_decided others[RP_VARIATIONS]; /**< from other inputs, where B is faster; no level:
                                                   not timed */

@@ -541,7 +541,9 @@ static int check_once(struct rp_variation_runs *v, double *ret_us, struct rp_rep
     int rc;
 
     set_poisons(v, v->second);
+    rp_replay_set_timed(v->timing);
     rc = run(v, ret_us, err);
+    rp_replay_set_timed(false);
     if (rc == 0)
         rc = rp_replay_look_at(v->trial->r, judge_page, &judge, err);
     set_poisons(v, false);
@@ -876,7 +878,9 @@ static int check_candidates(struct rp_variation_runs *v, size_t count,
 
     for (size_t i = 0; i < count && rc == 0 && !v->of[v->now].reason; i++) {
         *ret_who = i;
+        v->timing = v->timed && rp_varies_values(v->now);
         rc = leave_out(v, check_candidate(v, i, &v->of[v->now].us[i], ret[i], err), err);
+        v->timing = false;
         memcpy(v->of[v->now].between_us[i], v->trial->r->between_us,
                sizeof v->trial->r->between_us);
         v->second = !v->one_way && !v->of[v->now].reason;
@@ -985,6 +989,7 @@ int rp_variation_run(struct rp_variation_runs *v, size_t count,
     int rc = v->reason ? 0 : rp_inputs_parse(v->inputs, v->trial->rule.type, &v->rule, err);
 
     v->asked_words = rc == 0 && v->rule.words;
+    rp_replay_set_timed(false);
     for (unsigned i = 0; i < RP_VARIATIONS && rc == 0 && !v->reason; i++) {
         v->now = (enum rp_variation)i;
         if (is_wrong(ret, count))
@@ -992,6 +997,7 @@ int rp_variation_run(struct rp_variation_runs *v, size_t count,
         else
             rc = run_parts(v, count, ret, ret_who, err);
     }
+    rp_replay_set_timed(true);
     v->part = 0;
     release(v, kernel);
     return rc;

@@ -44,6 +44,7 @@ struct rp_variation_runs {
     const char *reason; /**< why none is tried; NULL: some may be */
     struct rp_variation_result of[RP_VARIATIONS];
     bool broke; /**< the captured kernel does not end with such inputs */
+    bool timed; /**< .us is wanted; a GPU has it anyway */
     /* These members describe the current variation. */
     enum rp_variation now;
     enum rp_variation
@@ -52,6 +53,7 @@ struct rp_variation_runs {
     bool alone;    /**< the captured kernel does not survive all of memory changed */
     bool second;   /**< the run is in the second way (input_variation.c) */
     bool one_way;  /**< others are not judged by it */
+    bool timing;   /**< the run is one whose time is wanted */
     bool misled;   /**< the kernel is told the captured size of workgroups */
     struct rp_size_change size;
     struct rp_overlap overlap;

@@ -297,6 +297,18 @@ static inline bool rp_replay_set_wave_order(uint32_t order)
 }
 
 /**
+ * Sets whether the times of runs from now on are needed. The software device models none else,
+ * which saves most of a run; a GPU takes them anyway.
+ */
+static inline void rp_replay_set_timed(bool timed)
+{
+    const struct rp_device_table *table = rp_replay_software();
+
+    if (table)
+        table->set_timed(timed);
+}
+
+/**
  * Returns how much work the last kernel was (records.h); 0: unknown.
  * @return whether it was stopped for it
  */

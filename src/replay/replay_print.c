@@ -544,13 +544,13 @@ void rp_replay_print(const struct rp_replay *r, const struct rp_replay_request *
 /* Returns the median of whole blocks. @return 0: there are none */
 static double median_us(const struct rp_replay_comparison *c, unsigned which)
 {
-    const size_t n = c->block_count * RP_COMPARE_RUNS;
+    const size_t n = c->block_count * c->runs;
     rp_autofree double *us = rp_alloc_zero(n + 1, sizeof *us);
 
     if (n == 0)
         return 0;
     for (size_t i = 0; i < n; i++)
-        us[i] = c->blocks[i / RP_COMPARE_RUNS].us[which][i % RP_COMPARE_RUNS];
+        us[i] = c->blocks[i / c->runs].us[which][i % c->runs];
     return rp_median(us, n);
 }
 
@@ -605,14 +605,14 @@ static void put_others(const struct rp_replay_comparison *c)
 }
 
 static void put_blocks(const char *name, const struct rp_compare_block *blocks, size_t count,
-                       const char *end)
+                       unsigned runs, const char *end)
 {
     printf("  \"%s\": [", name);
     for (size_t i = 0; i < count; i++) {
         printf("%s\n    {\"order\": \"%s\"", i ? "," : "", blocks[i].turned ? "BAAB" : "ABBA");
         for (unsigned which = 0; which < 2; which++) {
             printf(", \"%s_us\": [", which ? "b" : "a");
-            for (unsigned j = 0; j < RP_COMPARE_RUNS; j++)
+            for (unsigned j = 0; j < runs; j++)
                 printf("%s%.3f", j ? ", " : "", blocks[i].us[which][j]);
             printf("]");
         }
@@ -647,8 +647,8 @@ static void print_comparison_json(const struct rp_replay *r, const struct rp_rep
         printf("%.6f", c->noise);
     else
         printf("null");
-    printf(", \"most_blocks\": %zu, \"runs_per_block\": %d, \"cache\": \"%s\", \"compare\": ",
-           c->most_blocks, RP_COMPARE_RUNS, rp_replay_caches[r->cache]);
+    printf(", \"most_blocks\": %zu, \"runs_per_block\": %u, \"cache\": \"%s\", \"compare\": ",
+           c->most_blocks, c->runs, rp_replay_caches[r->cache]);
     rp_replay_put_string(c->trial.rule_text);
     printf(", \"compare_runs\": %u, \"rounding\": ", c->trial.own.runs);
     if (c->trial.bound.words)
@@ -672,8 +672,8 @@ static void print_comparison_json(const struct rp_replay *r, const struct rp_rep
     printf(", \"rocm_version\": ");
     rp_replay_put_string(q->o.rocm_version ? q->o.rocm_version : "");
     printf("},\n");
-    put_blocks("a_to_a_blocks", c->same, timed ? c->same_count : 0, ",");
-    put_blocks("blocks", c->blocks, timed ? c->block_count : 0, "");
+    put_blocks("a_to_a_blocks", c->same, timed ? c->same_count : 0, c->runs, ",");
+    put_blocks("blocks", c->blocks, timed ? c->block_count : 0, c->runs, "");
     printf("}\n");
 }
 
@@ -759,10 +759,11 @@ static void print_verdict(const struct rp_replay_comparison *c)
                words.reason ? words.reason : "");
     if (d->level > 0 && c->by_bounds)
         printf(" (%s by the bounds of their times)", rp_speed_range(d->low, d->high).text);
+    else if (c->settled)
+        printf(" (the modelled time is the same in all runs of a kernel)");
     else if (d->level > 0)
-        printf(" (%s with %.2f %% confidence, %zu blocks of %d runs)",
-               rp_speed_range(d->low, d->high).text, 100 * d->level, c->block_count,
-               RP_COMPARE_RUNS);
+        printf(" (%s with %.2f %% confidence, %zu blocks of %u runs)",
+               rp_speed_range(d->low, d->high).text, 100 * d->level, c->block_count, c->runs);
     printf("\n");
 }
 
@@ -814,8 +815,10 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
     print_rule(c);
     if (d->level > 0)
         print_medians(c);
-    printf("A against itself: %s in %zu blocks\n",
-           rp_speed_range(c->same_decided.low, c->same_decided.high).text, c->same_count);
+    if (!c->settled)
+        printf("A against itself: %s in %zu block%s\n",
+               rp_speed_range(c->same_decided.low, c->same_decided.high).text, c->same_count,
+               c->same_count == 1 ? "" : "s");
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
         if (c->others[i].level > 0)
             printf("%s: B is %s (%s)\n", rp_variations[i].how,

@@ -600,7 +600,7 @@ static inline const char *rp_timing_model_today(const char *model)
 struct rp_check_record;
 struct rp_check_update;
 
-enum { RP_DEVICE_TABLE_VERSION = 15 };
+enum { RP_DEVICE_TABLE_VERSION = 16 };
 
 enum rp_device_order {
     RP_DEVICE_FORWARD = 0,
@@ -704,6 +704,12 @@ struct rp_device_table {
      * @param ret_incomplete  there was no room for all
      */
     bool (*take_update)(struct rp_check_update *ret, bool *ret_incomplete);
+    /**
+     * Sets whether the time of dispatches from now on is modelled, as the environment asks, which
+     * costs several times what execution does. Else each takes a tick. No kernel may run while this
+     * is called.
+     */
+    void (*set_timed)(bool timed);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

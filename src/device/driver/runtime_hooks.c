@@ -828,6 +828,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .check_allocation = check_allocation,
         .take_finding = rp_finding_take,
         .take_update = rp_updates_take,
+        .set_timed = rp_timing_set_timed,
     };
 
     return rp_device_wanted() ? &table : NULL;

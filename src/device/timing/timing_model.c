@@ -51,6 +51,11 @@ void rp_timing_set_mode(enum rp_timing_mode mode)
     __atomic_store_n(&chosen, (int)mode, __ATOMIC_RELAXED);
 }
 
+void rp_timing_set_timed(bool timed)
+{
+    __atomic_store_n(&chosen, timed ? -1 : RP_TIMING_OFF, __ATOMIC_RELAXED);
+}
+
 /**
  * Returns the payload over the link to such memory in one direction; 0 means that no link is
  * crossed, or that it is unknown.

@@ -35,6 +35,9 @@ int rp_timing_mode_of(const char *text);
 /** Changes it, between dispatches. */
 void rp_timing_set_mode(enum rp_timing_mode mode);
 
+/** Sets the mode off, or back to what the environment says, between dispatches. */
+void rp_timing_set_timed(bool timed);
+
 /* This models how long a DMA engine's copy takes on the GPU. */
 
 /**
