@@ -560,20 +560,28 @@ static int read_failure(const struct rp_proc_end *end, const char *messages, con
 }
 
 int rp_compare(const struct rp_child_context *measure, const struct rp_captured *captured,
-               const char *before, const char *after, struct rp_compared *ret, struct rp_err *err)
+               const char *before, const char *after, bool again, struct rp_compared *ret,
+               struct rp_err *err)
 {
     rp_autofree char *out = rp_path_join(measure->folder, "compare.json");
     rp_autofree char *messages = rp_path_join(measure->folder, "compare.log");
     rp_autofree char *margin =
         rp_format("%.4f", 100 * rp_max_allowed_slowdown(measure->least_improvement));
     rp_autofree char *text = NULL;
-    const char *const words[] = {
-        "replay",         "compare",  before, after,    "--capture-dir",
-        captured->folder, "--margin", margin, "--json", measure->compare ? "--compare" : NULL,
-        measure->compare, NULL};
+    const char *words[14] = {"replay",         "compare",  before, after,   "--capture-dir",
+                             captured->folder, "--margin", margin, "--json"};
+    size_t count = 9;
     struct rp_proc_end end;
     int rc;
 
+    if (measure->compare) {
+        words[count++] = "--compare";
+        words[count++] = measure->compare;
+    }
+    if (again) {
+        words[count++] = "--inputs=none";
+        words[count++] = "--check=none";
+    }
     rc = rp_own_command_run(measure,
                             &(struct rp_own_command){.words = words,
                                                      .stdout_path = out,
@@ -615,7 +623,7 @@ static int compare_geometry(const struct rp_judged_kernel *kernel, const struct 
                             struct rp_err *err)
 {
     struct rp_compared first = {0};
-    int rc = rp_compare(kernel->measure, c, kernel->before, candidate, &first, err);
+    int rc = rp_compare(kernel->measure, c, kernel->before, candidate, kernel->again, &first, err);
 
     *ret_first = NULL;
     if (rc < 0 || !rp_comparison_is_unsteady(&first.comparison)) {
@@ -628,7 +636,7 @@ static int compare_geometry(const struct rp_judged_kernel *kernel, const struct 
 
         kernel->progress(kernel->context, text);
     }
-    rc = rp_compare(kernel->measure, c, kernel->before, candidate, ret, err);
+    rc = rp_compare(kernel->measure, c, kernel->before, candidate, kernel->again, ret, err);
     if (rc == 0) {
         rp_comparison_repeats(&ret->comparison, &first.comparison);
         *ret_first = json_incref(first.json);
@@ -804,12 +812,12 @@ int rp_judge(const struct rp_judged_kernel *kernel, const char *candidate, struc
 
     if (rc == 0) {
         rp_decide(made.weighed, made.count, kernel->measure->least_improvement, ret);
-        if (kernel->any_body)
+        if (kernel->any_body && !kernel->again)
             rp_decide_by_inputs(made.weighed, made.count, ret);
         if (ret->outcome == RP_OUTCOME_FASTER &&
             rp_below_floor(kernel->floor, made.weighed, made.count, ret->reason))
             ret->outcome = RP_OUTCOME_IMPOSSIBLE;
-        if (ret->outcome == RP_OUTCOME_FASTER)
+        if (ret->outcome == RP_OUTCOME_FASTER && !kernel->again)
             rc = check_counted(kernel, candidate, &made, ret, json, err);
     }
     if (rc < 0)

@@ -242,10 +242,13 @@ struct rp_compared {
 /**
  * Compares two code objects.
  * @param before, after code objects
+ * @param again with the captured inputs only, and without checks of memory: a session has said
+ * before what it does with others
  * @return 0, also when `after` is wrong or crashes; RP_BAD_INPUT when `before` is; RP_ENVIRONMENT
  */
 int rp_compare(const struct rp_child_context *measure, const struct rp_captured *captured,
-               const char *before, const char *after, struct rp_compared *ret, struct rp_err *err);
+               const char *before, const char *after, bool again, struct rp_compared *ret,
+               struct rp_err *err);
 void rp_compared_free(struct rp_compared *compared);
 
 /** This is a kernel of which another build is judged. All pointers are borrowed. */
@@ -256,6 +259,7 @@ struct rp_judged_kernel {
     const struct rp_captures *captures;
     const struct rp_time_floor *floor; /**< of rp_judge */
     bool any_body; /**< of rp_judge: the change may be of any kind (rp_decide_by_inputs) */
+    bool again;    /**< of rp_judge: as of rp_compare */
     void (*progress)(void *context, const char *text); /**< may be NULL */
     void *context;
 };

@@ -31,8 +31,15 @@ static void end_with(struct rp_session_candidate *tried, enum rp_outcome outcome
     json_object_set_new(tried->json, "reason", rp_session_text(reason));
 }
 
+/* The candidate's sums are in another order, for which other inputs say how far they may be off. */
+static const char *rounding_of(const struct rp_session_candidate *tried)
+{
+    return tried->reason ? strstr(tried->reason, "; changes rounding: ") : NULL;
+}
+
 /**
- * Does one fresh session.
+ * Does one fresh session. Where times are modelled, it asks whether they and the results repeat:
+ * what other inputs and the checks of memory say is the same each time.
  * @param error is multiplied by the probability that this one is false, at most
  * @return 1 faster again, 0 not, negative
  */
@@ -47,7 +54,8 @@ static int confirm_once(struct rp_kernel_run *run, struct rp_session_candidate *
     int rc;
 
     if (!shown) {
-        rc = rp_session_compare(run, tried, &d, &comparisons, err);
+        rc = rp_session_compare(run, tried, run->s->modelled && !rounding_of(tried), &d,
+                                &comparisons, err);
         if (rc < 0)
             return rc;
         if (d.outcome == RP_OUTCOME_WRONG && rp_session_folder_check(&run->s->folder, err) < 0) {
@@ -148,12 +156,13 @@ static json_t *fresh_ratio(const struct rp_session_candidate *tried)
                      json_object_get(last, "low"), "high", json_object_get(last, "high"));
 }
 
-/** Takes it from the comparisons of the last confirmation, as the ratio is. */
+/** Takes it from the comparisons of the last session that tried them. */
 static json_t *not_tried(const struct rp_kernel_run *run, const struct rp_session_candidate *tried)
 {
     rp_autofree char *key = rp_format(
         "%s/%zu", tried->key, json_array_size(json_object_get(tried->json, "confirmations")));
-    const json_t *last = rp_journal_find(run->s->journal, "confirmation", key);
+    const json_t *last = run->s->modelled ? rp_journal_find(run->s->journal, "attempt", tried->key)
+                                          : rp_journal_find(run->s->journal, "confirmation", key);
 
     return rp_session_untried_inputs(json_object_get(last, "comparisons"), run->facts->name);
 }
@@ -213,7 +222,7 @@ static int in_the_program(struct rp_kernel_run *run, struct rp_session_candidate
     json_object_set_new(tried->json, "program", shown);
     outcome = rp_outcome_of(json_string_value(json_object_get(shown, "outcome")));
     /* Who reads what was accepted must see that its sums are in another order. */
-    rounding = tried->reason ? strstr(tried->reason, "; changes rounding: ") : NULL;
+    rounding = rounding_of(tried);
     accepted = outcome == RP_OUTCOME_ACCEPTED;
     why = rp_format("%s%s%s%s", json_string_value(json_object_get(shown, "reason")) ?: "?",
                     accepted && rounding ? rounding : "", accepted && tried->note ? "; " : "",

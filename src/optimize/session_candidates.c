@@ -72,7 +72,7 @@ static int compare_candidate(struct rp_kernel_run *run, struct rp_session_candid
 
     if (run->s->o->dry_run)
         return end_with(tried, RP_OUTCOME_UNDECIDED, "not measured (--dry-run)");
-    rc = rp_session_compare(run, tried, &decision, &comparisons, err);
+    rc = rp_session_compare(run, tried, false, &decision, &comparisons, err);
     if (rc < 0)
         return rc;
     json_object_set_new(record, "comparisons", comparisons);
@@ -518,7 +518,7 @@ static bool changes_body(const struct rp_kernel_run *run, const struct rp_sessio
 }
 
 int rp_session_compare(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
-                       struct rp_decision *ret, json_t **ret_json, struct rp_err *err)
+                       bool again, struct rp_decision *ret, json_t **ret_json, struct rp_err *err)
 {
     const struct rp_session *s = run->s;
     const bool any_body = s->o->scope == RP_EDIT_BODY || changes_body(run, tried);
@@ -528,11 +528,12 @@ int rp_session_compare(struct rp_kernel_run *run, const struct rp_session_candid
                                                  .captures = &run->captures,
                                                  .floor = &run->floor,
                                                  .any_body = any_body,
+                                                 .again = again,
                                                  .progress = s->o->progress,
                                                  .context = s->o->context},
                       tried->hsaco, ret, &json, err);
 
-    if (rc == 0 && any_body && ret->outcome == RP_OUTCOME_FASTER) {
+    if (rc == 0 && any_body && !again && ret->outcome == RP_OUTCOME_FASTER) {
         rc = compare_others(run, tried->hsaco, ret, json, err);
         if (rc < 0)
             json_decref(json);

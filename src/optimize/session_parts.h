@@ -103,9 +103,10 @@ int rp_session_try_candidates(struct rp_kernel_run *run, struct rp_err *err);
 void rp_session_candidate_free(struct rp_session_candidate *tried);
 
 /** Compares all geometries.
+ * @param again as of rp_compare
  * @return 0 with the decision */
 int rp_session_compare(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
-                       struct rp_decision *ret, json_t **ret_json, struct rp_err *err);
+                       bool again, struct rp_decision *ret, json_t **ret_json, struct rp_err *err);
 
 /** Confirms a candidate and tries it in the program. @return 1 accepted, 0 not, negative */
 int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tried,

@@ -209,7 +209,7 @@ static int compared_by(const char *script, struct rp_compared *ret, struct rp_er
                                              .least_improvement = 0.02};
     const struct rp_captured captured = {.folder = folder};
 
-    return rp_compare(&measure, &captured, "a.hsaco", "b.hsaco", ret, err);
+    return rp_compare(&measure, &captured, "a.hsaco", "b.hsaco", false, ret, err);
 }
 
 static void failures_are_whose_they_are(void **state)

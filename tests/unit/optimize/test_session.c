@@ -64,7 +64,7 @@ static unsigned compared(const char *const *texts, struct rp_decision *ret, json
     assert_int_equal(rp_session_compare(
                          &run,
                          &(struct rp_session_candidate){.hsaco = (char *)"b.hsaco", .text = kernel},
-                         ret, ret_json, &err),
+                         false, ret, ret_json, &err),
                      0);
     calls = rp_read_text(count, 100);
     assert_non_null(calls);
