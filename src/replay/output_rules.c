@@ -94,14 +94,6 @@ struct rp_number_shape rp_number_shape(enum rp_number_type type)
 
 /* --- numbers ------------------------------------------------------------------------------- */
 
-static uint64_t load(const uint8_t *at, unsigned bytes)
-{
-    uint64_t bits = 0;
-
-    memcpy(&bits, at, bytes); /* The GPU is little endian, and so is this. */
-    return bits;
-}
-
 /* All these types are of IEEE's form; fp64 holds each value of the others. */
 double rp_number_value(enum rp_number_type type, uint64_t bits)
 {
@@ -171,7 +163,7 @@ void rp_compare_words(const struct rp_compare_rule *rule, const uint8_t *got,
     for (size_t at = 0; at < bytes; at += width) {
         /* The last number of a region may be cut. */
         const unsigned here = at + width <= bytes ? width : (unsigned)(bytes - at);
-        const uint64_t a = load(got + at, here), b = load(expected + at, here);
+        const uint64_t a = rp_number_load(got + at, here), b = rp_number_load(expected + at, here);
 
         if (here == width ? right(rule, a, b) : a == b)
             continue;
@@ -204,8 +196,8 @@ void rp_word_difference_note(struct rp_word_difference *first, uint64_t address,
             continue;
         *first = (struct rp_word_difference){.any = true,
                                              .address = address + 4 * i,
-                                             .got = load(got + 4 * i, bytes),
-                                             .expected = load(expected + 4 * i, bytes),
+                                             .got = rp_number_load(got + 4 * i, bytes),
+                                             .expected = rp_number_load(expected + 4 * i, bytes),
                                              .wide = bytes == 8 && rp_word_in(bad, i + 1)};
     }
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "trace/capture.h"
 
@@ -23,6 +24,15 @@ struct rp_number_shape {
 
 struct rp_number_shape rp_number_shape(enum rp_number_type type);
 double rp_number_value(enum rp_number_type type, uint64_t bits);
+
+/** Returns the number of so many bytes, at most 8, that lies in memory. */
+static inline uint64_t rp_number_load(const uint8_t *at, unsigned bytes)
+{
+    uint64_t bits = 0;
+
+    memcpy(&bits, at, bytes); /* The GPU is little endian, and so is this. */
+    return bits;
+}
 /** A denormal number is not 0 and is smaller than the smallest number with full precision. */
 bool rp_number_is_denormal(enum rp_number_type type, uint64_t bits);
 /** Returns the distance between representable numbers; both zeros are the same. */

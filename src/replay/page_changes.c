@@ -384,14 +384,6 @@ int rp_inputs_parse(const char *text, enum rp_number_type output, struct rp_inpu
 
 /* --- pages --------------------------------------------------------------------------------- */
 
-static uint64_t load(const uint8_t *at, unsigned bytes)
-{
-    uint64_t bits = 0;
-
-    memcpy(&bits, at, bytes); /* The GPU is little endian, and so is this. */
-    return bits;
-}
-
 enum what { NO_NUMBER, NEUTRAL, NUMBER };
 
 /* Infinities and the NaN that arithmetic produces are numbers that must stay. */
@@ -416,7 +408,7 @@ static bool all_numbers(const struct rp_inputs_rule *rule, struct rp_number_shap
     size_t numbers = 0, second = 0;
 
     for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
-        const uint64_t bits = load(page + at, shape.bytes);
+        const uint64_t bits = rp_number_load(page + at, shape.bytes);
         const enum what what = look(shape, bits);
 
         if (what == NO_NUMBER)
@@ -484,7 +476,7 @@ static uint64_t change_numbers(const struct rp_inputs_rule *rule, struct rp_numb
     uint64_t count = 0;
 
     for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
-        uint64_t bits = load(page + at, shape.bytes);
+        uint64_t bits = rp_number_load(page + at, shape.bytes);
 
         if (look(shape, bits) != NUMBER || (negative ? bits & sign : !chosen(seed + at)))
             continue;
@@ -561,7 +553,7 @@ static uint64_t fill_numbers(struct rp_number_shape shape, uint64_t seed, const 
     uint64_t count = 0;
 
     for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
-        uint64_t bits = load(page + at, shape.bytes);
+        uint64_t bits = rp_number_load(page + at, shape.bytes);
 
         if (bits || !chosen(seed + at) || is_kept(keep, at, shape.bytes))
             continue;
@@ -578,7 +570,7 @@ static uint64_t fill_integers(uint64_t seed, const uint64_t *keep, size_t bytes,
     uint64_t count = 0;
 
     for (size_t at = 0; at + 4 <= bytes; at += 8) {
-        if (load(page + at, 4) || !chosen(seed + at) || is_kept(keep, at, 4))
+        if (rp_number_load(page + at, 4) || !chosen(seed + at) || is_kept(keep, at, 4))
             continue;
         page[at] = (uint8_t)(1 + rp_mix64(seed + at) % 3);
         count++;
@@ -636,11 +628,11 @@ static bool all_small(const uint8_t *page, size_t bytes, bool *ret_wide)
 {
     *ret_wide = true;
     for (size_t at = 0; at + 4 <= bytes; at += 4) {
-        const int64_t value = (int32_t)(uint32_t)load(page + at, 4);
+        const int64_t value = (int32_t)(uint32_t)rp_number_load(page + at, 4);
 
         if (value > MOST_SMALL || value < -MOST_SMALL)
             return false;
-        if (at % 8 == 4 && value != (load(page + at - 4, 4) >> 31 ? -1 : 0))
+        if (at % 8 == 4 && value != (rp_number_load(page + at - 4, 4) >> 31 ? -1 : 0))
             *ret_wide = false;
     }
     return true;
@@ -659,7 +651,7 @@ static uint64_t enlarge(const struct rp_addresses *addresses, uint64_t seed, siz
     if (!all_small(page, bytes, &wide) || addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
-        const uint32_t value = (uint32_t)load(page + at, 4);
+        const uint32_t value = (uint32_t)rp_number_load(page + at, 4);
 
         if (value == 0 || value > MOST_SMALL || !chosen(seed + at))
             continue;
@@ -680,7 +672,7 @@ static uint64_t negate(const struct rp_addresses *addresses, uint64_t seed, size
     if (!all_small(page, bytes, &wide) || addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 8 <= bytes; at += wide ? 8 : 4) {
-        const uint64_t value = -load(page + at, wide ? 8 : 4);
+        const uint64_t value = -rp_number_load(page + at, wide ? 8 : 4);
 
         if (value == 0 || !chosen(seed + at))
             continue;
@@ -705,7 +697,7 @@ static uint64_t change_bytes(const struct rp_inputs_rule *rule,
     if (rp_inputs_are_numbers(rule, page, bytes) || addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 4 <= bytes; at += 4) {
-        const int64_t value = (int32_t)(uint32_t)load(page + at, 4);
+        const int64_t value = (int32_t)(uint32_t)rp_number_load(page + at, 4);
 
         for (size_t i = at; i < at + 4 && (value > MOST_SMALL || value < -MOST_SMALL); i++) {
             /* A zero byte stays because -0 is NaN as a number of 8 bits. */
@@ -736,12 +728,12 @@ static uint64_t change_some(const struct rp_inputs_rule *rule, const struct rp_a
     uint64_t numbers = 0, count = 0;
 
     for (size_t at = 0; at + 4 <= bytes; at += 4)
-        numbers += is_surely_number(load(page + at, 4));
+        numbers += is_surely_number(rp_number_load(page + at, 4));
     if (numbers < LEAST_NUMBERS || rp_inputs_are_numbers(rule, page, bytes) ||
         addresses_are_in(addresses, page, bytes))
         return 0;
     for (size_t at = 0; at + 4 <= bytes; at += 4) {
-        uint64_t bits = load(page + at, 4);
+        uint64_t bits = rp_number_load(page + at, 4);
 
         if (!is_surely_number(bits) || !chosen(seed + at))
             continue;
@@ -783,7 +775,7 @@ static uint64_t all_negative(struct kind kind, size_t bytes, uint8_t *page)
     uint64_t count = 0, last = 0;
 
     for (size_t at = 0; (kind.number || kind.small) && at + kind.bytes <= bytes; at += kind.bytes) {
-        const uint64_t was = load(page + at, kind.bytes);
+        const uint64_t was = rp_number_load(page + at, kind.bytes);
         uint64_t bits = was && !(was & sign) ? (kind.number ? was | sign : -was) : was;
 
         if (bits == 0 && kind.number)
@@ -804,12 +796,13 @@ static uint64_t few_values(struct kind kind, uint64_t seed, size_t bytes, uint8_
     uint64_t of[DIFFERENT], changed = 0;
 
     for (unsigned i = 0; i < DIFFERENT && count; i++)
-        of[i] = kind.number ? plain_number(rp_number_shape(*kind.number), 2 * i)
-                            : load(page + rp_mix64(seed + i) % count * kind.bytes, kind.bytes);
+        of[i] = kind.number
+                    ? plain_number(rp_number_shape(*kind.number), 2 * i)
+                    : rp_number_load(page + rp_mix64(seed + i) % count * kind.bytes, kind.bytes);
     for (size_t i = 0; i < count; i++) {
         const uint64_t bits = of[rp_mix64(seed ^ (i << 8)) % DIFFERENT];
 
-        changed += bits != load(page + i * kind.bytes, kind.bytes);
+        changed += bits != rp_number_load(page + i * kind.bytes, kind.bytes);
         memcpy(page + i * kind.bytes, &bits, kind.bytes);
     }
     return changed;
@@ -822,7 +815,7 @@ static uint64_t sparse(struct kind kind, uint64_t seed, size_t bytes, uint8_t *p
     uint64_t count = 0;
 
     for (size_t at = 0; at + kind.bytes <= bytes; at += kind.bytes) {
-        uint64_t bits = load(page + at, kind.bytes);
+        uint64_t bits = rp_number_load(page + at, kind.bytes);
 
         if (rp_mix64(seed + at) % ONE_IN)
             continue;
@@ -889,7 +882,7 @@ uint64_t rp_inputs_update(const struct rp_inputs_rule *rule, const struct rp_add
         addresses_are_in(addresses, page, bytes) || addresses_are_in(addresses, after, bytes))
         return 0;
     for (size_t at = 0; at + 4 <= bytes; at += 4) {
-        uint32_t word = (uint32_t)load(page + at, 4);
+        uint32_t word = (uint32_t)rp_number_load(page + at, 4);
 
         if (!rp_word_in(words, at / 4) || word > MOST_SMALL)
             continue;

@@ -36,14 +36,6 @@ enum change { DOUBLE, ABSOLUTE };
 
 /* --- other inputs -------------------------------------------------------------------------- */
 
-static uint64_t load(const uint8_t *at, unsigned bytes)
-{
-    uint64_t bits = 0;
-
-    memcpy(&bits, at, bytes);
-    return bits;
-}
-
 static uint64_t changed_number(enum rp_number_type type, enum change change, uint64_t bits)
 {
     const struct rp_number_shape shape = rp_number_shape(type);
@@ -75,9 +67,9 @@ static uint64_t change_numbers(enum rp_number_type type, enum change change, siz
     uint64_t count = 0;
 
     for (size_t at = 0; type != RP_EXACT && at + width <= bytes; at += width) {
-        const uint64_t bits = changed_number(type, change, load(page + at, width));
+        const uint64_t bits = changed_number(type, change, rp_number_load(page + at, width));
 
-        count += bits != load(page + at, width);
+        count += bits != rp_number_load(page + at, width);
         memcpy(page + at, &bits, width);
     }
     return count;
@@ -120,7 +112,7 @@ static void note_inputs(struct look *look, enum rp_number_type type, size_t byte
     const unsigned width = rp_number_shape(type).bytes;
 
     for (size_t at = 0; look->inputs_read && type != RP_EXACT && at + width <= bytes; at += width) {
-        const uint64_t bit = input_bit(type, load(page + at, width));
+        const uint64_t bit = input_bit(type, rp_number_load(page + at, width));
 
         look->input_bits += !(look->inputs_read[bit / 8] >> bit % 8 & 1);
         look->inputs_read[bit / 8] |= (uint8_t)(1 << bit % 8);
@@ -169,7 +161,7 @@ static bool may_be_pairs(const uint8_t *page, size_t bytes)
     size_t count = 0, bf16 = 0, f16 = 0;
 
     for (size_t at = 0; at + 4 <= bytes; at += 4) {
-        const uint64_t low = load(page + at, 2);
+        const uint64_t low = rp_number_load(page + at, 2);
 
         count += low != 0;
         bf16 += low != 0 && abs((int)(low >> 7 & 0xff) - 127) <= NEAR_BF16;
@@ -236,9 +228,9 @@ static int look_at_double(void *data, const struct rp_capture_memory *m, uint64_
     (void)err;
     for (size_t at = 0; type != RP_EXACT && at + width <= bytes; at += width)
         if (rp_word_in(w->written, at / 4)) {
-            note_result(look, type, load(expected + at, width));
-            note_degree(look, rp_number_value(type, load(expected + at, width)),
-                        rp_number_value(type, load(contents + at, width)));
+            note_result(look, type, rp_number_load(expected + at, width));
+            note_degree(look, rp_number_value(type, rp_number_load(expected + at, width)),
+                        rp_number_value(type, rp_number_load(contents + at, width)));
         }
     return 0;
 }
@@ -423,9 +415,11 @@ void rp_rounding_bound_allow(struct rp_rounding_bound *bound, int inputs, struct
         for (size_t word = at / 4; word < (at + unit) / 4; word++)
             wrong = wrong || rp_word_in(bad, word);
         for (size_t i = at; wrong && i < at + unit; i += width) {
-            near = near && is_near(bound, page->type, load(got + i, width),
-                                   load(expected + i, width), load(page->sizes + i, width));
-            note_side(&sides, page->type, load(got + i, width), load(expected + i, width));
+            near = near && is_near(bound, page->type, rp_number_load(got + i, width),
+                                   rp_number_load(expected + i, width),
+                                   rp_number_load(page->sizes + i, width));
+            note_side(&sides, page->type, rp_number_load(got + i, width),
+                      rp_number_load(expected + i, width));
         }
         for (size_t word = at / 4; wrong && near && word < (at + unit) / 4; word++)
             bad[word / 64] &= ~((uint64_t)1 << (word % 64));
