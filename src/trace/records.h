@@ -706,8 +706,8 @@ struct rp_device_table {
     bool (*take_update)(struct rp_check_update *ret, bool *ret_incomplete);
     /**
      * Sets whether the time of dispatches from now on is modelled, as the environment asks, which
-     * costs several times what execution does. Else each takes a tick. No kernel may run while this
-     * is called.
+     * costs several times what execution does. Otherwise each takes a tick. No kernel may run while
+     * this is called.
      */
     void (*set_timed)(bool timed);
 };
