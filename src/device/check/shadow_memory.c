@@ -796,24 +796,38 @@ static inline bool is_usual(const struct rp_past *t, uint32_t me, const uint32_t
            (lds[wave_of(t->wave)] >= t->number && !(t->kind & RP_PAST_BY_DMA));
 }
 
-static inline bool usual_read(struct rp_shadow *c, const struct rp_past *now, const uint32_t *lds)
+/* The processor would wait to load a structure of which it has just stored a part. */
+static inline void keep(struct rp_past *to, const struct rp_past *now, unsigned lane)
+{
+    to->wave = now->wave;
+    to->number = now->number;
+    to->site = now->site;
+    to->lane = lane & 63;
+    to->mask = now->mask;
+    to->same = to->lucky = 0;
+    to->kind = now->kind;
+}
+
+static inline bool usual_read(struct rp_shadow *c, const struct rp_past *now, unsigned lane,
+                              const uint32_t *lds)
 {
     if (c->update.wave || !is_usual(&c->write, now->wave, lds))
         return false;
     struct rp_past *r = c->read;
     if (r[0].wave == now->wave || (r[1].wave != now->wave && is_usual(&r[0], now->wave, lds)))
-        r[0] = *now;
+        keep(&r[0], now, lane);
     else if (is_usual(&r[1], now->wave, lds))
-        r[1] = *now;
+        keep(&r[1], now, lane);
     return true; /* Two others are there, which is enough. */
 }
 
-static inline bool usual_write(struct rp_shadow *c, const struct rp_past *now, const uint32_t *lds)
+static inline bool usual_write(struct rp_shadow *c, const struct rp_past *now, unsigned lane,
+                               const uint32_t *lds)
 {
     if (c->update.wave || !is_usual(&c->write, now->wave, lds) || c->write.number == now->number ||
         !is_usual(&c->read[0], now->wave, lds) || !is_usual(&c->read[1], now->wave, lds))
         return false;
-    c->write = *now;
+    keep(&c->write, now, lane);
     c->read[0].wave = c->read[1].wave = 0;
     return true;
 }
@@ -835,11 +849,10 @@ static uint64_t usual_lanes(struct rp_watch *a, struct rp_past now, uint64_t *re
         if (!writes && is_repeated(a, lane))
             continue;
         bool usual = !(va & 3) && va + a->bytes <= asked, written = true;
-        now.lane = lane & 63;
         for (unsigned i = 0; usual && i < a->bytes / 4u; i++) {
             struct rp_shadow *c = &cells[va / 4 + i];
             written = written && c->write.wave;
-            usual = writes ? usual_write(c, &now, lds) : usual_read(c, &now, lds);
+            usual = writes ? usual_write(c, &now, lane, lds) : usual_read(c, &now, lane, lds);
         }
         left |= (uint64_t)!usual << lane;
         unwritten |= (uint64_t)!written << lane;
