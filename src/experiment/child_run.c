@@ -639,6 +639,7 @@ int rp_candidate_sandbox_make(const struct rp_sandbox_choice *choice, const char
     sandbox->asked = !choice->none;
     for (size_t i = 0; rc == 0 && sandbox->asked && folders[i]; i++)
         rc = add_writable("", folders[i], &sandbox->writable, err);
+    sandbox->own_count = sandbox->writable.count;
     for (size_t i = 0; rc == 0 && sandbox->asked && i < choice->writable_count; i++)
         rc = add_writable("--writable ", choice->writable[i], &sandbox->writable, err);
     if (rc < 0 || !sandbox->asked)
@@ -661,6 +662,8 @@ json_t *rp_candidate_sandbox_json(const struct rp_candidate_sandbox *sandbox)
     for (size_t i = 0; i < sandbox->writable.count; i++) {
         const char *path = sandbox->writable.list[i];
 
+        if (i < sandbox->own_count) /* A result does not depend on what its folder is called. */
+            path = strrchr(path, '/') + 1;
         json_array_append_new(writable, rp_journal_string(path, strlen(path)));
     }
     return json_pack("{s:b, s:s?, s:s?, s:s?, s:o}", "asked", sandbox->asked, "files",

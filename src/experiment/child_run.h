@@ -119,7 +119,8 @@ struct rp_sandbox_choice {
 struct rp_candidate_sandbox {
     bool asked;
     struct rp_sandbox sandbox;
-    struct rp_words writable; /**< of it */
+    struct rp_words writable; /**< of it: absolute paths */
+    size_t own_count;         /**< of these: folders of the session */
 };
 
 /**
