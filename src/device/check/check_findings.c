@@ -21,12 +21,13 @@
 
 /* ---- instructions ---- */
 
-enum { MOST_SITES = 1 << 20, SITE_SLOTS = 1 << 15, MOST_OBJECTS = 256, MOST_FINDINGS = 1000 };
+enum { MOST_SITES = 1 << 20, LEAST_SLOTS = 1 << 12, MOST_OBJECTS = 256, MOST_FINDINGS = 1000 };
 
 enum { UNKNOWN = 0, NO, YES };
 
 struct site {
     uint64_t pc;
+    uint32_t raw; /**< of the instruction: where a module was, another one may be loaded */
     uint8_t polls, begins_atomic; /**< enum above */
     uint8_t use[16];  /**< of each dword that it loads: 1 + enum rp_site_use; 0: unknown */
     int16_t object;   /**< -1: unknown; -2: not looked for */
@@ -51,7 +52,7 @@ struct object {
 static struct {
     struct site *site; /**< [0] is none */
     uint32_t site_count, site_capacity;
-    uint32_t slot[SITE_SLOTS]; /**< by a hash of the pc */
+    uint32_t *slot, slot_count; /**< by a hash of the pc; a power of two */
     struct entry *found;
     uint32_t found_count, taken;
     uint64_t left_out; /**< findings for which there was no room */
@@ -86,7 +87,7 @@ unsigned rp_check_parse(const char *text)
     return what;
 }
 
-static uint32_t site_new(uint64_t pc)
+static uint32_t site_new(uint64_t pc, uint32_t raw)
 {
     if (all.site_count + 1 >= all.site_capacity) {
         const uint32_t more = all.site_capacity ? 2 * all.site_capacity : 1024;
@@ -96,26 +97,56 @@ static uint32_t site_new(uint64_t pc)
         all.site = grown;
         all.site_capacity = more;
     }
-    all.site[++all.site_count] = (struct site){.pc = pc, .object = -2};
+    all.site[++all.site_count] = (struct site){.pc = pc, .raw = raw, .object = -2};
     return all.site_count;
+}
+
+/* Returns where the instruction at a pc is, or would be. */
+static uint32_t *slot_of(uint64_t pc)
+{
+    const uint32_t hash = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 32);
+    for (uint32_t i = hash;; i++) {
+        uint32_t *slot = &all.slot[i & (all.slot_count - 1)];
+        if (!*slot || all.site[*slot].pc == pc)
+            return slot;
+    }
+}
+
+/* At least half of the slots are free. */
+static bool slots_make_room(void)
+{
+    uint32_t *const before = all.slot;
+    const uint32_t count = all.slot_count;
+    if (2 * (all.site_count + 1) <= count)
+        return true;
+    const uint32_t more = count ? 2 * count : LEAST_SLOTS;
+    uint32_t *const made = calloc(more, sizeof *made);
+    if (!made)
+        return false;
+    all.slot = made;
+    all.slot_count = more;
+    for (uint32_t i = 0; i < count; i++)
+        if (before[i])
+            *slot_of(all.site[before[i]].pc) = before[i];
+    free(before);
+    return true;
 }
 
 uint32_t rp_check_site(uint64_t pc, const struct rp_insn *in, const struct rp_wave *w)
 {
+    const uint32_t raw = in->raw[0] + 31 * in->raw[1];
     (void)w;
-    uint32_t i = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> 49);
-    for (unsigned probes = 0; probes < 64; probes++, i++) {
-        uint32_t *slot = &all.slot[i % SITE_SLOTS];
-        if (*slot && all.site[*slot].pc == pc)
-            return *slot;
-        if (*slot)
-            continue;
-        *slot = site_new(pc);
-        if (*slot)
-            rp_isa_print(in, pc, all.site[*slot].text, sizeof all.site[*slot].text);
+    if (!slots_make_room())
+        return 0;
+    uint32_t *slot = slot_of(pc);
+    if (*slot && all.site[*slot].raw == raw)
         return *slot;
+    const uint32_t site = site_new(pc, raw);
+    if (site) {
+        *slot = site;
+        rp_isa_print(in, pc, all.site[site].text, sizeof all.site[site].text);
     }
-    return 0;
+    return site;
 }
 
 /* ---- what code around a load says of it ---- */
