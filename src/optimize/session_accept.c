@@ -37,6 +37,15 @@ static const char *rounding_of(const struct rp_session_candidate *tried)
     return tried->reason ? strstr(tried->reason, "; changes rounding: ") : NULL;
 }
 
+/* Modelled times are exact, so that a session which finds another ratio has not measured the same.
+ */
+static bool repeats(const struct rp_session_candidate *tried, const json_t *shown)
+{
+    const double ratio = json_number_value(json_object_get(shown, "ratio"));
+
+    return fabs(ratio / tried->ratio - 1) < 1e-3;
+}
+
 /**
  * Does one fresh session. Where times are modelled, it asks whether they and the results repeat:
  * what other inputs and the checks of memory say is the same each time.
@@ -77,8 +86,13 @@ static int confirm_once(struct rp_kernel_run *run, struct rp_session_candidate *
     if (json_is_real(json_object_get(known, "error")))
         *error *= json_number_value(json_object_get(known, "error"));
     json_array_append_new(json_object_get(tried->json, "confirmations"), json_deep_copy(shown));
-    if (rp_outcome_of(json_string_value(json_object_get(shown, "outcome"))) == RP_OUTCOME_FASTER)
-        return 1;
+    if (rp_outcome_of(json_string_value(json_object_get(shown, "outcome"))) == RP_OUTCOME_FASTER) {
+        if (!run->s->modelled || repeats(tried, shown))
+            return 1;
+        end_with(tried, RP_OUTCOME_NOT_CONFIRMED,
+                 "its modelled time is another one in each session");
+        return 0;
+    }
     end_with(tried, RP_OUTCOME_NOT_CONFIRMED,
              json_string_value(json_object_get(shown, "reason")) ?: "?");
     return 0;

@@ -201,6 +201,7 @@ static int run_one(struct rp_replay_comparison *c, unsigned which, const struct 
     int rc;
 
     trial->r->kernel = &trial->r->candidates[which];
+    rp_replay_set_timed(trial->r, how == &rp_trial_timed);
     rc = rp_trial_run(trial, how, ret_us, &outcome, err);
     if (rc < 0)
         return rp_wrap(err, "%s", whose[which]);
@@ -231,7 +232,10 @@ static int check_both(struct rp_replay_comparison *c, struct rp_err *err)
 static int check_accesses(struct rp_replay_comparison *c, struct rp_err *err)
 {
     const struct rp_replay_kernel *const both = c->trial.r->candidates, *failed;
-    const int rc = rp_check_runs_do(&c->checks, &c->trial, &both[0], &both[1], whose, &failed, err);
+    int rc;
+
+    rp_replay_set_timed(c->trial.r, false);
+    rc = rp_check_runs_do(&c->checks, &c->trial, &both[0], &both[1], whose, &failed, err);
 
     c->wrong = c->wrong || c->checks.words;
     return rc < 0 && failed ? rp_wrap(err, "%s", whose[failed - both]) : rc;
@@ -357,10 +361,7 @@ static int time_other(struct rp_replay_comparison *c, enum rp_variation variatio
 
 static bool is_timed(const struct rp_replay_comparison *c, enum rp_variation variation)
 {
-    const enum rp_variation_class what = rp_variations[variation].what;
-
-    return rp_varies_values(variation) && what != RP_VARIES_RARE && what != RP_VARIES_SIZES &&
-           !c->varied.reason && !c->varied.of[variation].reason;
+    return rp_varies_time(variation) && !c->varied.reason && !c->varied.of[variation].reason;
 }
 
 static size_t demanded(const struct rp_replay_comparison *c)
@@ -527,7 +528,7 @@ static int run_blocks(struct rp_replay_comparison *c, uint64_t *seed, struct rp_
 /* Modelled times are the same in each run unless they depend on what earlier runs left: a block of
  * few runs shows it, and more blocks would say the same. Times with other inputs are modelled only
  * where this finds B faster. */
-static int settle(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
+static int measure_modelled(struct rp_replay_comparison *c, uint64_t *seed, struct rp_err *err)
 {
     struct rp_compare_block *block = &c->blocks[0];
     struct rp_decide_rule rule = {.margin = c->asked_margin};
@@ -586,7 +587,7 @@ int rp_replay_comparison_run(struct rp_replay_comparison *c, struct rp_err *err)
     if (rc == 0)
         rc = check_accesses(c, err);
     if (rc == 0 && !c->wrong && c->trial.r->software)
-        rc = settle(c, &seed, err);
+        rc = measure_modelled(c, &seed, err);
     if (c->wrong)
         c->varied.reason = "they are not both right with the captured ones";
     rp_replay_at(c->trial.r, RP_REPLAY_AT_OTHERS, 0, 0);

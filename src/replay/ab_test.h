@@ -4,8 +4,9 @@
  * are right.
  *
  * A and B run in blocks of ABBA or BAAB in one process and one queue, from the same memory. Before
- * that A runs in such blocks against itself: what it differs from itself by is no difference. Every
- * run is checked; how sure a verdict is, is said below.
+ * that A runs in such blocks against itself: what it differs from itself by is no difference. Where
+ * times are modelled and repeat, one short block takes the place of all of these. Every run is
+ * checked; how sure a verdict is, is said below.
  */
 #ifndef RP_REPLAY_AB_TEST_H
 #define RP_REPLAY_AB_TEST_H

@@ -395,7 +395,7 @@ static void set_poisons(struct rp_variation_runs *v, bool second)
 {
     const struct rp_device_table *software = rp_replay_software();
 
-    v->trial->poison = second ? RP_POISON_HIGH : RP_POISON_NAN;
+    v->trial->poison = v->unpoisoned ? RP_POISON_NONE : second ? RP_POISON_HIGH : RP_POISON_NAN;
     if (software && v->trial->leftovers)
         software->set_poison(second ? RP_TRIAL_UNINITIALISED_SEED : 0);
 }
@@ -541,9 +541,9 @@ static int check_once(struct rp_variation_runs *v, double *ret_us, struct rp_rep
     int rc;
 
     set_poisons(v, v->second);
-    rp_replay_set_timed(v->timing);
+    rp_replay_set_timed(v->trial->r, v->timing);
     rc = run(v, ret_us, err);
-    rp_replay_set_timed(false);
+    rp_replay_set_timed(v->trial->r, false);
     if (rc == 0)
         rc = rp_replay_look_at(v->trial->r, judge_page, &judge, err);
     set_poisons(v, false);
@@ -820,12 +820,18 @@ static int prepare(struct rp_variation_runs *v, struct rp_err *err)
         v->now == RP_VARY_SIGNS || (v->now == RP_VARY_MIXED && v->trial->rule.type == RP_EXACT);
     v->rule.words = v->asked_words || v->now == RP_VARY_INTEGERS;
     v->has_grid = false;
+    v->unpoisoned = false;
     *reason = hindrance(v);
     v->of[v->now].open = *reason == does_not_end;
     if (*reason)
         return 0;
     v->trial->r->kernel = &v->trial->r->original;
     rc = run_first(v, err);
+    if (rc == 0 && !*reason && v->of[v->now].telling_bytes &&
+        rp_variations[v->now].what == RP_VARIES_ORDER) {
+        v->unpoisoned = true;
+        rc = run_first(v, err);
+    }
     if (rc == 0 && v->changed == 0)
         *reason = rp_variations[v->now].nothing;
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 && rp_varies_values(v->now))
@@ -878,7 +884,7 @@ static int check_candidates(struct rp_variation_runs *v, size_t count,
 
     for (size_t i = 0; i < count && rc == 0 && !v->of[v->now].reason; i++) {
         *ret_who = i;
-        v->timing = v->timed && rp_varies_values(v->now);
+        v->timing = v->timed && rp_varies_time(v->now);
         rc = leave_out(v, check_candidate(v, i, &v->of[v->now].us[i], ret[i], err), err);
         v->timing = false;
         memcpy(v->of[v->now].between_us[i], v->trial->r->between_us,
@@ -989,7 +995,7 @@ int rp_variation_run(struct rp_variation_runs *v, size_t count,
     int rc = v->reason ? 0 : rp_inputs_parse(v->inputs, v->trial->rule.type, &v->rule, err);
 
     v->asked_words = rc == 0 && v->rule.words;
-    rp_replay_set_timed(false);
+    rp_replay_set_timed(v->trial->r, false);
     for (unsigned i = 0; i < RP_VARIATIONS && rc == 0 && !v->reason; i++) {
         v->now = (enum rp_variation)i;
         if (is_wrong(ret, count))
@@ -997,7 +1003,7 @@ int rp_variation_run(struct rp_variation_runs *v, size_t count,
         else
             rc = run_parts(v, count, ret, ret_who, err);
     }
-    rp_replay_set_timed(true);
+    rp_replay_set_timed(v->trial->r, true);
     v->part = 0;
     release(v, kernel);
     return rc;
@@ -1023,9 +1029,11 @@ int rp_variation_time(struct rp_variation_runs *v, enum rp_variation variation, 
         v->trial->r->kernel = &v->trial->r->candidates[*ret_who];
         /* The reset keeps nothing for the next run. */
         rc = rp_replay_reset_loaded(v->trial->r, err);
+        v->timing = true;
         if (rc == 0)
             rc = check_candidate(v, *ret_who, &ret_blocks[i / RUNS].us[*ret_who][nth[i % RUNS]],
                                  ret[*ret_who], err);
+        v->timing = false;
     }
     release(v, kernel);
     return rc;

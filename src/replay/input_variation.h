@@ -48,13 +48,14 @@ struct rp_variation_runs {
     /* These members describe the current variation. */
     enum rp_variation now;
     enum rp_variation
-        values;    /**< that change memory, if any do: now, or a kind that is part of it */
-    unsigned part; /**< of those that have several; of memory: all of it, then region by region */
-    bool alone;    /**< the captured kernel does not survive all of memory changed */
-    bool second;   /**< the run is in the second way (input_variation.c) */
-    bool one_way;  /**< others are not judged by it */
-    bool timing;   /**< the run is one whose time is wanted */
-    bool misled;   /**< the kernel is told the captured size of workgroups */
+        values;      /**< that change memory, if any do: now, or a kind that is part of it */
+    unsigned part;   /**< of those that have several; of memory: all of it, then region by region */
+    bool alone;      /**< the captured kernel does not survive all of memory changed */
+    bool second;     /**< the run is in the second way (input_variation.c) */
+    bool one_way;    /**< others are not judged by it */
+    bool timing;     /**< the run is one whose time is wanted */
+    bool unpoisoned; /**< of orders: a flag that a wavefront waits for must begin as captured */
+    bool misled;     /**< the kernel is told the captured size of workgroups */
     struct rp_size_change size;
     struct rp_overlap overlap;
     bool sizes; /**< inputs are made positive, too, for the bound of what rounding may do */

@@ -214,6 +214,14 @@ static inline bool rp_varies_values(enum rp_variation variation)
     return rp_variations[variation].what <= RP_VARIES_SIZES;
 }
 
+/** Says whether it matters how long kernels take with them. */
+static inline bool rp_varies_time(enum rp_variation variation)
+{
+    const enum rp_variation_class what = rp_variations[variation].what;
+
+    return what <= RP_VARIES_ARGUMENTS && what != RP_VARIES_RARE;
+}
+
 enum { RP_INPUT_TYPES = 3 };
 
 struct rp_inputs_rule {

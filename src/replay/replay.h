@@ -209,6 +209,7 @@ struct rp_replay {
     const struct rp_capture_facts *facts;
     const struct rp_capture_memory *memory;
     size_t memory_count;
+    bool reads_clock; /**< code that runs may (s_memtime, s_memrealtime) */
     const struct rp_capture_memory
         *code;        /**< of it: of the kernel; NULL: it is not in the capture */
     uint64_t *places; /**< of each region of it */
@@ -298,14 +299,15 @@ static inline bool rp_replay_set_wave_order(uint32_t order)
 
 /**
  * Sets whether the times of runs from now on are needed. The software device models none else,
- * which saves most of a run; a GPU takes them anyway.
+ * which saves most of a run; a GPU takes them anyway. Where a kernel reads a clock all are
+ * modelled, because it could tell which runs are looked at for what.
  */
-static inline void rp_replay_set_timed(bool timed)
+static inline void rp_replay_set_timed(const struct rp_replay *r, bool timed)
 {
     const struct rp_device_table *table = rp_replay_software();
 
     if (table)
-        table->set_timed(timed);
+        table->set_timed(timed || r->reads_clock);
 }
 
 /**

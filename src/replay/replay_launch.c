@@ -185,10 +185,32 @@ static int keep_spans(struct rp_replay *r, const struct rp_replay_kernel *k,
     return move_spans(r, k, spans, count, *ret, KEEP, err);
 }
 
+/* What looks like s_memtime or s_memrealtime may also be a constant, which costs time only. */
+static bool reads_clock(const struct rp_replay_kernel *k)
+{
+    static const uint32_t clocks[] = {0xc0900000, 0xc0940000}, opcode = 0xfffc0000;
+    const uint8_t *at = k->loaded_fixed;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < k->fixed_count; i++)
+        bytes += k->fixed[i].bytes;
+    for (uint64_t i = 0; i + sizeof opcode <= bytes; i++) {
+        uint32_t word;
+
+        memcpy(&word, at + i, sizeof word);
+        if ((word & opcode) == clocks[0] || (word & opcode) == clocks[1])
+            return true;
+    }
+    return false;
+}
+
 /* Keeps its code, and what else nothing may change, for replay_check_code. */
 static int keep_code(struct rp_replay *r, struct rp_replay_kernel *k, struct rp_err *err)
 {
-    return keep_spans(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
+    const int rc = keep_spans(r, k, k->fixed, k->fixed_count, &k->loaded_fixed, err);
+
+    r->reads_clock = r->reads_clock || (rc == 0 && reads_clock(k));
+    return rc;
 }
 
 /* Keeps those bytes, and what the loader has put into the segments, before any kernel has run. */

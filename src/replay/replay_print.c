@@ -770,10 +770,12 @@ static void print_verdict(const struct rp_replay_comparison *c)
 /** Writes what the verdict rests on. */
 static void print_rule(const struct rp_replay_comparison *c)
 {
-    printf("margin %.2f %%, A differed from itself by %.2f %%; memory is right after all %lu runs "
-           "(%s%s)\n",
-           100 * c->margin, 100 * c->noise, c->kernels[0].checked_runs + c->kernels[1].checked_runs,
-           c->trial.rule_text, c->trial.bound.words ? ", but for rounding" : "");
+    printf("margin %.2f %%", 100 * c->margin);
+    if (!c->settled)
+        printf(", A differed from itself by %.2f %%", 100 * c->noise);
+    printf("; memory is right after all %lu runs (%s%s)\n",
+           c->kernels[0].checked_runs + c->kernels[1].checked_runs, c->trial.rule_text,
+           c->trial.bound.words ? ", but for rounding" : "");
     rp_rounding_bound_print(&c->trial.bound, "B");
 }
 

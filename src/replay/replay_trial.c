@@ -759,7 +759,7 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
         trial->probe ? "the captured kernel does not end with others" : "not asked for";
     trial->bound = (struct rp_rounding_bound){.wanted = trial->own_spread, .inputs = RP_BOUND_NONE};
     r->kernel = &r->original;
-    rp_replay_set_timed(false);
+    rp_replay_set_timed(r, false);
     rc = trial->own_spread ? rp_derived_tolerance_find(&trial->own, r, &trial->rule, err) : 0;
     if (trial->own.regions)
         rp_derived_tolerance_print(&trial->own, r, trial->rule_text, sizeof trial->rule_text);
@@ -775,7 +775,7 @@ int rp_trial_prepare(struct rp_replay_trial *trial, struct rp_err *err)
         rc = rp_fail(err, RP_VERDICT,
                      "the captured dispatch leaves nothing by which another kernel could be "
                      "judged: memory is the same without it");
-    rp_replay_set_timed(true);
+    rp_replay_set_timed(r, true);
     r->kernel = &r->candidates[0];
     return rc;
 }

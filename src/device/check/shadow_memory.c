@@ -558,7 +558,8 @@ static void sync_memory(struct rp_watch *a, uint64_t address)
         return;
     sync->atomic |= !(a->kind & RP_PAST_MAYBE);
     if (takes_over(a)) {
-        sync->taken = true;
+        /* A counter that both draw from orders nothing: who waits for another looks again. */
+        sync->taken |= rp_site_polls(a->site, a->wave);
         rp_order_acquire(&a->group->order, a->order, sync);
     }
     if (a->kind & RP_PAST_WRITE)

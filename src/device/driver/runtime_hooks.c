@@ -682,7 +682,7 @@ static int note_allocation(int rc, void **ret, size_t bytes)
     {                                                                                              \
         int(*next) types = HIP(name);                                                              \
         const size_t asked = bytes;                                                                \
-        if (bytes)                                                                                 \
+        if (bytes && rp_device_get()) /* Before it is made nothing knows of checks. */             \
             bytes += rp_allocation_padding();                                                      \
         return next ? note_allocation(next names, ret, asked) : HIP_ERROR_NOT_INITIALIZED;         \
     }

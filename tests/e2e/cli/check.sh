@@ -58,7 +58,7 @@ says err "check: nothing found (waits)"
 
 # Kernels of two streams: with nothing between them they race, whatever orders them otherwise.
 hipcc gfx942 checked_streams
-for how in none two_writers copy_kernel; do
+for how in none two_writers copy_kernel counter; do
     expect 1 rocm-perf run --device software --check races --check-output streams.json ./checked_streams.gfx942 $how
     says err "nothing orders the dispatches, which are of different queues"
     [ "$(json findings.0.kind streams.json)" = race ] || { cat err; fail "streams: $how"; }

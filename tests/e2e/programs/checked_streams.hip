@@ -14,6 +14,12 @@
 
 enum { N = 1000 };
 
+// Two kernels that draw from one counter are not ordered by it.
+__global__ void draw(int *p, int *tickets)
+{
+    p[threadIdx.x] = atomicAdd(tickets, 1);
+}
+
 __global__ void fill(int *p, int first)
 {
     for (int i = threadIdx.x; i < N; i += blockDim.x)
@@ -87,6 +93,8 @@ int main(int argc, char **argv)
         copy<<<1, 256, 0, a>>>(p, r);
     else if (!strcmp(how, "talk"))
         tell<<<1, 256, 0, a>>>(p, r + N - 1);
+    else if (!strcmp(how, "counter"))
+        draw<<<1, 256, 0, a>>>(p, r);
     else
         fill<<<1, 256, 0, a>>>(p, 1);
     if (!strcmp(how, "chain")) { // two kernels behind the first, each in its own stream, and back
@@ -103,6 +111,8 @@ int main(int argc, char **argv)
         OK(hipMemsetAsync(p, 1, N * sizeof(int), b));
     else if (!strcmp(how, "atomics"))
         count<<<1, 256, 0, b>>>(p);
+    else if (!strcmp(how, "counter"))
+        draw<<<1, 256, 0, b>>>(p, r);
     else if (!strcmp(how, "talk"))
         listen<<<1, 256, 0, b>>>(p, q, r + N - 1);
     else
