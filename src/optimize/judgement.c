@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/box.h"
@@ -574,18 +576,53 @@ static int save_input(struct judging *j, struct rp_err *err)
     return rc;
 }
 
+/** Only beside a journal is what has these names of a judgement: all else is of the user's making,
+ * and would be lost. */
+static int check_foreign(const char *folder, struct rp_err *err)
+{
+    static const char *const names[] = {"work", "judge.json"};
+    struct stat is;
+
+    if (stat(folder, &is) == 0 && !S_ISDIR(is.st_mode))
+        return rp_fail(err, RP_USAGE, "-o: %s is no folder: choose another", folder);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        rp_autofree char *path = rp_path_join(folder, names[i]);
+
+        if (lstat(path, &is) == 0)
+            return rp_fail(err, RP_USAGE,
+                           "%s is in the way and not of rocm-perf's making; name another folder "
+                           "with -o",
+                           path);
+    }
+    return 0;
+}
+
+/** Removes what the judgement before has left: where this one does not come to its end, there is no
+ * verdict that could be taken for its own. */
+static int remove_former(const char *folder, struct rp_err *err)
+{
+    rp_autofree char *work = rp_path_join(folder, "work");
+    rp_autofree char *result = rp_path_join(folder, "judge.json");
+
+    if (unlink(result) != 0 && errno != ENOENT)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot remove %s", result);
+    return rp_box_remove(work, err);
+}
+
 /** A record that is there is gone on with; what another judgement has left besides is removed. */
 static int open_folder(struct judging *j, struct rp_err *err)
 {
     rp_autofree char *journal = rp_path_join(j->o->folder, "journal.jsonl");
-    rp_autofree char *work = rp_path_join(j->o->folder, "work");
+    const bool again = rp_path_is_dir(j->o->folder) && rp_journal_is_begun(journal);
     const char *kind = "";
-    int rc;
+    int rc = again ? 0 : check_foreign(j->o->folder, err);
 
+    if (rc < 0)
+        return rc;
     j->folder = (struct rp_session_folder){.path = j->o->folder,
                                            .noun = "judgement",
                                            .again = "judge again",
-                                           .resume = rp_journal_is_begun(journal),
+                                           .resume = again,
                                            .note = j->o->progress,
                                            .context = j->o->context,
                                            .lock = -1};
@@ -607,7 +644,7 @@ static int open_folder(struct judging *j, struct rp_err *err)
         rc = rp_journal_write_head(j->folder.journal, err);
     if (rc < 0)
         return rc;
-    rc = rp_box_remove(work, err);
+    rc = remove_former(j->o->folder, err);
     if (rc < 0)
         return rc;
     rc = rp_session_folder_make(&j->folder, "work", &j->work, err);

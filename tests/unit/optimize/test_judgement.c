@@ -209,6 +209,76 @@ static void what_was_not_judged_is_told(void **state)
     json_decref(j.not_judged);
 }
 
+static void put_file(const char *folder, const char *name)
+{
+    rp_autofree char *path = rp_path_join(folder, name);
+    struct rp_err err = RP_ERR_INIT;
+
+    if (strcmp(name, "work") == 0)
+        assert_int_equal(rp_mkdirs(path, &err), 0);
+    else
+        assert_int_equal(rp_write_private_file(path, "mine\n", 5, &err), 0);
+}
+
+static int open_once(const char *folder, struct rp_err *err)
+{
+    const struct rp_judgement_options options = {.folder = folder};
+    struct judging j = {.o = &options, .folder.lock = -1};
+    int rc = open_folder(&j, err);
+
+    free_judging(&j);
+    return rc;
+}
+
+/* A folder named work has whatever its user keeps there. */
+static void what_others_have_made_stays(void **state)
+{
+    static const char *const names[] = {"work", "judge.json"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *folder = NULL;
+        struct rp_err err = RP_ERR_INIT;
+        rp_autofree char *path = NULL;
+
+        assert_int_equal(rp_temporary_folder(&folder, &err), 0);
+        path = rp_path_join(folder, names[i]);
+        put_file(folder, names[i]);
+        assert_int_equal(open_once(folder, &err), -RP_USAGE);
+        assert_non_null(strstr(err.text, path));
+        assert_non_null(strstr(err.text, " is in the way and not of rocm-perf's making"));
+        assert_true(rp_path_exists(path));
+        rp_temporary_folder_remove(&folder);
+    }
+}
+
+/* A verdict that is left from before would be taken for that of a judgement that failed. */
+static void a_former_verdict_goes(void **state)
+{
+    char *folder = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *result = NULL;
+    rp_autofree char *work = NULL;
+
+    (void)state;
+    assert_int_equal(rp_temporary_folder(&folder, &err), 0);
+    result = rp_path_join(folder, "judge.json");
+    work = rp_path_join(folder, "work/mine");
+    assert_int_equal(open_once(folder, &err), 0);
+    put_file(folder, "judge.json");
+    put_file(folder, "work/mine");
+    assert_int_equal(open_once(folder, &err), 0);
+    assert_false(rp_path_exists(result));
+    assert_false(rp_path_exists(work));
+    /* A file in place of the folder can hold neither. */
+    put_file(folder, "file");
+    free(result);
+    result = rp_path_join(folder, "file");
+    assert_int_equal(open_once(result, &err), -RP_USAGE);
+    assert_null(strstr(err.text, "--resume"));
+    rp_temporary_folder_remove(&folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +289,8 @@ int main(void)
         cmocka_unit_test(the_program_has_the_last_word),
         cmocka_unit_test(an_untried_program_is_told),
         cmocka_unit_test(what_was_not_judged_is_told),
+        cmocka_unit_test(what_others_have_made_stays),
+        cmocka_unit_test(a_former_verdict_goes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
