@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/process.h"
 #include "cli/cli.h"
+#include "cli/judge_text.h"
 #include "cli/options.h"
 #include "experiment/judge.h"
 #include "optimize/judgement.h"
@@ -36,49 +37,14 @@ static double number_of(const json_t *object, const char *key)
     return json_number_value(json_object_get(object, key));
 }
 
-/** Counts the kinds of other inputs with which a comparison was made. */
-static size_t tried_inputs(const json_t *comparison)
-{
-    json_t *inputs = json_object_get(json_object_get(comparison, "b"), "other_inputs"), *one;
-    const char *kind;
-    size_t count = 0;
-
-    json_object_foreach(inputs, kind, one) count += json_is_true(json_object_get(one, "tried"));
-    return count;
-}
-
-static void put_comparison(const struct rp_page *page, const json_t *one)
-{
-    const json_t *comparison = json_object_get(one, "comparison");
-    const double before = number_of(json_object_get(comparison, "a"), "median_us"),
-                 after = number_of(json_object_get(comparison, "b"), "median_us");
-    const size_t inputs = tried_inputs(comparison);
-    rp_autobuf times = {0};
-
-    if (before > 0 && after > 0)
-        rp_buf_printf(&times, ": %.3f -> %.3f µs", before, after);
-    if (text_of(one, "reason"))
-        rp_page_words(page, RP_INK_PLAIN, 2, 4, "%s%s; %s", text_of(one, "geometry"),
-                      rp_buf_text(&times), text_of(one, "reason"));
-    else
-        rp_page_words(page, RP_INK_PLAIN, 2, 4,
-                      "%s%s; the same with the captured inputs and with %zu kind%s of others",
-                      text_of(one, "geometry"), rp_buf_text(&times), inputs,
-                      inputs == 1 ? "" : "s");
-    if (text_of(one, "no_floor"))
-        rp_page_words(page, RP_INK_YELLOW, 4, 4, "no floor: %s", text_of(one, "no_floor"));
-}
-
 static void put_kernel(const struct rp_page *page, const json_t *kernel)
 {
     const char *arguments = text_of(kernel, "arguments");
-    const json_t *one;
-    size_t i;
 
     rp_page_words(page, RP_INK_PLAIN, 0, 2, "%s%s%s%s: %s", text_of(kernel, "name"),
                   arguments ? " with the arguments '" : "", arguments ? arguments : "",
                   arguments ? "'" : "", text_of(kernel, "outcome"));
-    json_array_foreach(json_object_get(kernel, "comparisons"), i, one) put_comparison(page, one);
+    rp_judge_text_comparisons(page, json_object_get(kernel, "comparisons"));
     if (!json_array_size(json_object_get(kernel, "comparisons")))
         rp_page_words(page, RP_INK_PLAIN, 2, 4, "%s", text_of(kernel, "reason"));
 }
