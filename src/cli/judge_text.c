@@ -133,7 +133,8 @@ static void put_comparison(const struct rp_page *page, const json_t *one)
 
 /* --- what was not compared ------------------------------------------------------------------ */
 
-/** Says whether that kind would tell nothing of this kernel, so that nothing is lost without it. */
+/** Says whether that kind would tell nothing about this kernel, so that nothing is lost without it.
+ */
 static bool tells_nothing(unsigned kind, const char *reason)
 {
     const char *same = rp_variations[kind].same, *nothing = rp_variations[kind].nothing;

@@ -560,6 +560,24 @@ static size_t count_true(const struct line *l, const char *list, size_t most, ch
     return count;
 }
 
+/** Names what the offender goes with as a user writes it: "--pmc, --roofline or --deep-analysis".
+ */
+static void put_needed(const struct line *l, const struct rp_row *rule, const char *offender,
+                       struct rp_buf *to)
+{
+    size_t length, count = 0;
+    char name[64];
+
+    rp_buf_printf(to, "%s goes with", offender);
+    for (const char *at = rule->other; (length = next_word(&at)) > 0; at += length) {
+        const bool last = !at[length];
+
+        holds(l, at, length, name);
+        rp_buf_printf(to, "%s %s", !count ? "" : last ? " or" : ",", name);
+        count++;
+    }
+}
+
 static int broken(const struct line *l, const struct rp_row *rule, const char *offender,
                   const char *other, struct rp_err *err)
 {
@@ -574,7 +592,7 @@ static int broken(const struct line *l, const struct rp_row *rule, const char *o
     else if (rule->rule == RP_RULE_NEEDS && *rule->other == '=' && l->args->action)
         rp_buf_printf(&text, "%s does not take %s", l->args->action, offender);
     else if (rule->rule == RP_RULE_NEEDS)
-        rp_buf_printf(&text, "%s goes with %s", offender, rule->other + (*rule->other == '='));
+        put_needed(l, rule, offender, &text);
     else
         rp_buf_printf(&text, "%s and %s exclude each other", other, offender);
     return rp_fail(err, RP_USAGE, "%s", rp_buf_text(&text));
