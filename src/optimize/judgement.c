@@ -452,8 +452,12 @@ static int build_old(struct judging *j, const char *program, char **ret_why, str
     int rc = rp_program_trial_build(&trial, j->before.file, program, 1, &why, err);
 
     if (rc == 0 && why)
-        *ret_why = rp_format("what is built of --old by %s does not do what %s does: %s",
-                             rp_compile_command_origin(j->command), j->o->program[0], why);
+        *ret_why = rp_format("what is built of --old by %s does not do what %s does: %s%s",
+                             rp_compile_command_origin(j->command), j->o->program[0], why,
+                             j->o->check || !strstr(why, "prints something else")
+                                 ? ""
+                                 : "; if it prints something else each time, say with "
+                                   "--check which command tells right from wrong");
     return rc;
 }
 

@@ -1,5 +1,6 @@
 /* What comes of a judgement: its verdict by all kernels and the program, judge.json, and the record
  * by which others can check what was judged with what. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,12 +210,73 @@ bool judging_tries_program(const struct judging *j)
     }
 }
 
+/** Returns the largest difference that other rounding was allowed to make of any kernel; 0: in none
+ * rounding changed. */
+static double allowed_rounding(const struct judging *j)
+{
+    double most = 0;
+    const json_t *one;
+    size_t n;
+
+    for (size_t i = 0; i < j->kernel_count; i++)
+        json_array_foreach(j->kernels[i].comparisons, n, one)
+        {
+            const json_t *rule = json_object_get(json_object_get(one, "comparison"), "rule");
+
+            most = fmax(most, json_number_value(
+                                  json_object_get(json_object_get(rule, "rounding"), "allowed")));
+        }
+    return most;
+}
+
+/** Compares two texts by their numbers, which may be another one by as much as that, or by a
+ * thousandth: sums of many results round at each step. They end at a quotation mark. */
+static bool same_but_for_digits(const char *a, const char *b, double allowed)
+{
+    while (*a && *a != '"' && *b) {
+        char *end_a, *end_b;
+        const double x = strtod(a, &end_a), y = strtod(b, &end_b);
+
+        if (end_a != a && end_b != b) {
+            if (!(fabs(x - y) <= fmax(allowed, 1e-3 * fmax(fabs(x), fabs(y)))))
+                return false;
+            a = end_a;
+            b = end_b;
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return *a == '"' && *b == '"';
+}
+
+/** Says whether the program is wrong only by digits that other rounding explains.
+ * @param reason as of rp_output_differs */
+static bool is_by_rounding(const struct judging *j, const char *reason)
+{
+    static const char begin[] = "it prints something else: ", after[] = " is \"",
+                      before[] = "\" instead of \"";
+    const double allowed = allowed_rounding(j);
+    const char *now = strstr(reason, after), *then = strstr(reason, before);
+
+    return allowed > 0 && strncmp(reason, begin, sizeof begin - 1) == 0 && now && then &&
+           now < then &&
+           same_but_for_digits(now + sizeof after - 1, then + sizeof before - 1, allowed);
+}
+
 void judging_decide_by_program(struct judging *j)
 {
     const char *reason = json_string_value(json_object_get(j->program_json, "reason"));
     const bool untried = json_is_false(json_object_get(j->program_json, "tried"));
 
-    if (j->in_program == RP_OUTCOME_PROGRAM_WRONG)
+    if (j->in_program == RP_OUTCOME_PROGRAM_WRONG && reason && is_by_rounding(j, reason)) {
+        j->in_program = RP_OUTCOME_UNDECIDED;
+        json_object_set_new(j->program_json, "outcome",
+                            json_string(rp_outcome_word(RP_OUTCOME_UNDECIDED)));
+        judging_end(j, RP_JUDGED_UNDECIDED,
+                    "the program prints other digits, as sums in another order round differently: "
+                    "say with --check which command tells right from wrong (%.400s)",
+                    reason);
+    } else if (j->in_program == RP_OUTCOME_PROGRAM_WRONG)
         judging_end(j, RP_JUDGED_WRONG, "in the program: %s", reason ? reason : "");
     else if (j->verdict != RP_JUDGED_FASTER)
         return;

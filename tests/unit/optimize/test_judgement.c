@@ -169,6 +169,56 @@ static void an_untried_program_is_told(void **state)
                                   "program could not be tried: it prints a time");
 }
 
+/* Sums in another order end in other digits, which says nothing of a kernel that was right. */
+static void other_digits_need_a_check(void **state)
+{
+    static const struct {
+        const char *reason;
+        double allowed; /**< 0: rounding is the same */
+        enum rp_judgement_verdict verdict;
+    } cases[] = {
+        {"line 1 is \"sum 23598503.555\" instead of \"sum 23598503.546\"", 3e-4,
+         RP_JUDGED_UNDECIDED},
+        {"line 1 is \"error 3e-05, ok\" instead of \"error 1e-05, ok\"", 3e-4, RP_JUDGED_UNDECIDED},
+        {"line 1 is \"sum 23598503.555\" instead of \"sum 23598503.546\"", 0, RP_JUDGED_WRONG},
+        {"line 1 is \"sum 24\" instead of \"sum 25\"", 3e-4, RP_JUDGED_WRONG},
+        {"line 1 is \"nan\" instead of \"25\"", 3e-4, RP_JUDGED_WRONG},
+        {"line 1 is \"sum 24.00001 bad\" instead of \"sum 24\"", 3e-4, RP_JUDGED_WRONG},
+        {"line 1 is \"sum 24.00001\" instead of \"sum 24 ok\"", 3e-4, RP_JUDGED_WRONG},
+        {"line 1 is \"total 24\" instead of \"sum 24\"", 3e-4, RP_JUDGED_WRONG},
+        {"line 2 is missing instead of \"3\"", 3e-4, RP_JUDGED_WRONG},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rp_judgement_options options = {.least_improvement = 0.01};
+        rp_autofree char *reason = rp_format("it prints something else: %s", cases[i].reason);
+        struct judged_kernel kernel = {
+            .comparisons = json_pack("[{s:{s:{s:o}}}]", "comparison", "rule", "rounding",
+                                     cases[i].allowed > 0 ? json_pack("{s:f, s:f}", "largest", 1e-5,
+                                                                      "allowed", cases[i].allowed)
+                                                          : json_null())};
+        struct judging j = {.o = &options,
+                            .kernels = &kernel,
+                            .kernel_count = 1,
+                            .verdict = RP_JUDGED_FASTER,
+                            .in_program = RP_OUTCOME_PROGRAM_WRONG,
+                            .program_json = json_pack("{s:s, s:s}", "outcome",
+                                                      "wrong in the program", "reason", reason)};
+
+        judging_decide_by_program(&j);
+        if (j.verdict != cases[i].verdict)
+            fail_msg("%s: %s", reason, rp_judgement_word(j.verdict));
+        if (j.verdict == RP_JUDGED_UNDECIDED) {
+            assert_non_null(strstr(j.reason, "say with --check"));
+            assert_string_equal(json_string_value(json_object_get(j.program_json, "outcome")),
+                                "undecided");
+        }
+        json_decref(kernel.comparisons);
+        json_decref(j.program_json);
+    }
+}
+
 /* Nothing is said of the new version where a part of what differs was not compared. */
 static void what_was_not_judged_is_told(void **state)
 {
@@ -288,6 +338,7 @@ int main(void)
         cmocka_unit_test(captures_are_weighted_by_their_time),
         cmocka_unit_test(the_program_has_the_last_word),
         cmocka_unit_test(an_untried_program_is_told),
+        cmocka_unit_test(other_digits_need_a_check),
         cmocka_unit_test(what_was_not_judged_is_told),
         cmocka_unit_test(what_others_have_made_stays),
         cmocka_unit_test(a_former_verdict_goes),
