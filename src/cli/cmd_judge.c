@@ -57,7 +57,7 @@ static void put_not_judged(const struct rp_page *page, const json_t *list)
     size_t i;
 
     json_array_foreach(list, i, one) if (i < MOST_SHOWN)
-        rp_page_words(page, RP_INK_YELLOW, 0, 2, "not judged: %s: %s", text_of(one, "symbol"),
+        rp_page_words(page, RP_INK_YELLOW, 0, 2, "not judged: %s: %s", text_of(one, "name"),
                       text_of(one, "reason"));
     if (count > MOST_SHOWN)
         rp_page_words(page, RP_INK_YELLOW, 0, 2, "not judged: %zu more, in judge.json",

@@ -25,6 +25,7 @@
 #include "optimize/kernel_facts.h"
 #include "optimize/program_test.h"
 #include "run/kernel_names.h"
+#include "run/machine.h"
 #include "run/standard_input.h"
 
 static void report(const struct judging *j, const char *fmt, ...)
@@ -300,22 +301,37 @@ static int capture_program(struct judging *j, struct rp_err *err)
     return rc == 0 ? capture_sizes(j, err) : rc;
 }
 
+/** Says why nothing was captured of a kernel that differs. */
+static const char *why_not_captured(const struct judging *j, const char *name, const char *symbol)
+{
+    if (j->o->kernel && !is_wanted(j, name, symbol))
+        return "--kernel does not find it";
+    return j->o->captures ? "there is no capture of it" : "the program does not launch it";
+}
+
 /** Lists what differs and has no capture. */
 static void note_not_judged(struct judging *j)
 {
-    const char *why = j->o->kernel     ? "--kernel does not find it, or nothing launches it"
-                      : j->o->captures ? "there is no capture of it"
-                                       : "the program does not launch it";
+    rp_cleanup(rp_environment_free) struct rp_environment env = {0};
+    rp_cleanup(rp_demangler_close) struct rp_demangler demangler = {0};
+    struct rp_err why = RP_ERR_INIT;
 
     j->not_judged = json_array();
-    for (char **at = j->changed; *at; at++)
-        if (!find_kernel(j, *at))
-            json_array_append_new(
-                j->not_judged, json_pack("{s:o, s:s}", "symbol", judging_text(*at), "reason", why));
-    for (char **at = j->added; *at; at++)
-        json_array_append_new(j->not_judged,
-                              json_pack("{s:o, s:s}", "symbol", judging_text(*at), "reason",
-                                        "the old version has no kernel of that name"));
+    if (rp_environment_detect(&env, &why) == 0)
+        rp_demangler_open(&env, &demangler);
+    for (size_t i = 0; i < 2; i++)
+        for (char **at = i ? j->added : j->changed; *at; at++) {
+            rp_autofree char *name = NULL;
+
+            if (!i && find_kernel(j, *at))
+                continue;
+            name = rp_demangle_kernel(&demangler, *at);
+            json_array_append_new(j->not_judged,
+                                  json_pack("{s:o, s:o, s:s}", "symbol", judging_text(*at), "name",
+                                            judging_text(name), "reason",
+                                            i ? "the old version has no kernel of that name"
+                                              : why_not_captured(j, name ? name : *at, *at)));
+        }
 }
 
 /** Without a dispatch of what differs there is nothing to compare. */
@@ -372,7 +388,7 @@ static int check_launches(struct judging *j, struct judged_kernel *k, char **ret
     struct rp_err why = RP_ERR_INIT;
     int rc = rp_code_object_read(j->before.hsaco, k->symbol, &before, err);
 
-    /* A kernel that is gone is found where it is replayed. */
+    /* What is damaged is found where it is replayed. */
     if (rc < 0 || rp_code_object_read(j->after.hsaco, k->symbol, &after, &why) < 0)
         return rc;
     if (rp_code_launches_fit(&before, &after, rp_captures_largest(&k->captures), ret_note, &why) ==
@@ -391,6 +407,20 @@ static void add_note(struct rp_decision *decision, const char *note)
         snprintf(decision->reason + length, sizeof decision->reason - length, "; %s", note);
 }
 
+/** Says whether the new version has no such kernel: it has another name, or other arguments, which
+ * are a part of a name in C++. That is no fault of it, but nothing can be replayed in its place. */
+static bool is_gone(const struct judging *j, const char *symbol)
+{
+    rp_cleanup(rp_code_object_free) struct rp_code_object after = {0};
+    rp_autofree char *descriptor = rp_format("%s.kd", symbol);
+    struct rp_err why = RP_ERR_INIT;
+    bool missing = false;
+
+    if (rp_code_object_open(j->after.hsaco, &after, &why) == 0)
+        rp_code_kernel_read(after.bytes, after.size, descriptor, &after.kernel, &missing, &why);
+    return missing;
+}
+
 static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_err *err)
 {
     rp_autofree char *note = NULL;
@@ -398,6 +428,13 @@ static int compare_kernel(struct judging *j, struct judged_kernel *k, struct rp_
 
     if (!k->captures.count)
         return 0;
+    if (is_gone(j, k->symbol)) {
+        k->decision.outcome = RP_OUTCOME_UNDECIDED;
+        snprintf(k->decision.reason, sizeof k->decision.reason,
+                 "%.150s has no kernel %.180s: keep its name and arguments", j->after.path,
+                 k->name);
+        return 0;
+    }
     rc = check_launches(j, k, &note, err);
     if (rc < 0 || k->decision.outcome == RP_OUTCOME_WRONG)
         return rc;

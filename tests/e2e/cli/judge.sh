@@ -53,13 +53,17 @@ judged 1 6
 head -1 out | grep -q "^does not compile: .*'on'" || { cat out; fail "does not compile"; }
 judged 6 1 --kernel other
 says out "undecided: the program launches no kernel that differs and that --kernel finds"
+says out "not judged: row_sums(int const*, int*, int): --kernel does not find it"
+sed 's/row_sums/line_sums/' new1.hip >new13.hip
+judged 6 13
+says out "undecided: new13.hip has no kernel row_sums(int const*, int*, int): keep its name and arguments"
 judged 1 7 # the kernels are the same
 says out 'wrong: in the program: it prints something else: line 1 is "sum '
 sed -e 's/row_sums<<</sevens<<</' -e 's/^int main/__global__ void sevens(const int *in, int *out, int n) { out[blockIdx.x] = 7; }\n&/' \
     old.hip >new12.hip
 judged 1 12
 says out 'wrong: in the program: it prints something else: line 1 is "total 224"'
-says out "not judged: _Z6sevensPKiPii: the old version has no kernel of that name"
+says out "not judged: sevens(int const*, int*, int): the old version has no kernel of that name"
 
 # One record for each judgement, each with the hash of the one before; a changed one is found.
 python3 - result <<'EOF' || fail "the chain"
@@ -71,7 +75,7 @@ for line in lines:
     before = hashlib.sha256(before.encode() + body).hexdigest()
     assert json.loads(line)["sha256"] == before
 data = json.loads(lines[-1])["record"]["data"]
-assert len(lines) == 12, len(lines)
+assert len(lines) == 13, len(lines)
 assert data["judge_sha256"] == hashlib.sha256(open(sys.argv[1] + "/judge.json", "rb").read()).hexdigest()
 assert data["new"]["sha256"] == hashlib.sha256(open("new12.hip", "rb").read()).hexdigest()
 EOF
