@@ -510,15 +510,20 @@ void rp_derived_tolerance_compare(const struct rp_derived_tolerance *own, size_t
         ret_bad[i] &= far[i] | ~near->words[i];
 }
 
-void rp_derived_tolerance_compare_exact(const struct rp_derived_tolerance *own, size_t region,
-                                        uint64_t page, const uint8_t *got, const uint8_t *expected,
-                                        uint64_t *ret_bad)
+void rp_derived_tolerance_compare_roughly(const struct rp_derived_tolerance *own, size_t region,
+                                          uint64_t page, const uint8_t *got,
+                                          const uint8_t *expected, uint64_t *ret_bad)
 {
     const bool exact = own->regions[region].rule.type == RP_EXACT;
     const struct rp_differing_page *near =
         exact ? NULL : find_page(&own->near, own->near.count, region, page);
 
+    uint64_t far[RP_PAGE_MASKS];
+
     rp_compare_words(&rp_exact, got, expected, RP_PAGE_BYTES, ret_bad);
-    for (size_t i = 0; near && i < RP_PAGE_MASKS; i++)
-        ret_bad[i] &= ~near->words[i];
+    if (!near)
+        return;
+    rp_compare_roughly(own->regions[region].rule.type, got, expected, RP_PAGE_BYTES, far);
+    for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+        ret_bad[i] &= far[i] | ~near->words[i];
 }

@@ -224,15 +224,21 @@ static void keep(struct rp_variation_runs *v, const struct rp_capture_memory *m,
 }
 
 /* Sums of both signs cancel, and numbers a thousand times as large are off by as much more: what
- * results may be off by is known for the captured inputs. The others must be exact nevertheless.
+ * results may be off by is known for the captured inputs. With these they are compared roughly, and
+ * the others must be exact nevertheless.
  */
-static bool must_be_exact(enum rp_variation now)
+static bool is_rough(enum rp_variation now)
 {
     const enum rp_variation_class what = rp_variations[now].what;
 
     return now == RP_VARY_SIGNS || now == RP_VARY_ARGUMENT_SIGNS || what == RP_VARIES_INTEGERS ||
            what == RP_VARIES_ZEROS || what == RP_VARIES_SIZES ||
            (what == RP_VARIES_RARE && now != RP_VARY_SPARSE);
+}
+
+static bool is_special(enum rp_variation now)
+{
+    return now == RP_VARY_SPECIAL || now == RP_VARY_NANS || now == RP_VARY_INFINITE;
 }
 
 /* NaN is NaN, whatever its bits are. */
@@ -252,12 +258,14 @@ static void compare(const struct rp_variation_runs *v, const struct rp_capture_m
 {
     const struct rp_replay_trial *trial = v->trial;
 
-    if (trial->own.regions && must_be_exact(v->now))
-        rp_derived_tolerance_compare_exact(&trial->own, rp_replay_region(trial->r, m), page, got,
-                                           expected, ret_bad);
+    if (trial->own.regions && is_rough(v->now))
+        rp_derived_tolerance_compare_roughly(&trial->own, rp_replay_region(trial->r, m), page, got,
+                                             expected, ret_bad);
+    else if (trial->rule.type != RP_EXACT && is_rough(v->now))
+        rp_compare_roughly(trial->rule.type, got, expected, RP_PAGE_BYTES, ret_bad);
     else
         rp_trial_compare(trial, m, page, got, expected, ret_bad);
-    if (v->now == RP_VARY_SPECIAL)
+    if (is_special(v->now))
         pass_nan(got, expected, ret_bad);
 }
 
@@ -600,8 +608,7 @@ static bool has_one_group(const struct rp_snapshot_dispatch *d)
 }
 
 static const char does_not_end[] = "the captured kernel does not end with them";
-static const char inexact[] = "results need not be exact, and what they may be off by is known for "
-                              "the captured inputs only";
+static const char inexact[] = "results need not be exact, and are not known to be others then";
 
 /* Chooses grid and workgroup, where these are not the captured ones. @return why not; NULL */
 static const char *choose_grid(struct rp_variation_runs *v)
@@ -658,10 +665,8 @@ static const char *hindrance(struct rp_variation_runs *v)
         return "integers are asked for";
     if (v->now == RP_VARY_INTEGERS && v->asked_words)
         return "it is what was asked for as numbers";
-    if (v->now == RP_VARY_SPECIAL && v->rule.finite)
+    if (is_special(v->now) && v->rule.finite)
         return "finite numbers are asked for";
-    if (must_be_exact(v->now) && v->trial->rule.type != RP_EXACT && !v->trial->own.regions)
-        return inexact;
     if (v->trial->not_varied >> v->now & 1 ||
         ((v->now == RP_VARY_INTEGERS || what == RP_VARIES_INTEGERS) &&
          v->trial->left_out >> RP_FLIP_HALF & 1) ||
@@ -835,9 +840,9 @@ static int prepare(struct rp_variation_runs *v, struct rp_err *err)
     if (rc == 0 && v->changed == 0)
         *reason = rp_variations[v->now].nothing;
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes == 0 && rp_varies_values(v->now))
-        *reason = must_be_exact(v->now) && v->trial->rule.type != RP_EXACT ? inexact
-                  : rp_variations[v->now].same ? rp_variations[v->now].same
-                                               : same_numbers(v);
+        *reason = is_rough(v->now) && v->trial->rule.type != RP_EXACT ? inexact
+                  : rp_variations[v->now].same                        ? rp_variations[v->now].same
+                                                                      : same_numbers(v);
     if (rc == 0 && !*reason && v->pages.count == 0 && !rp_varies_values(v->now))
         *reason = "the captured kernel changes no memory then, but for variables perhaps";
     if (rc == 0 && !*reason && v->of[v->now].telling_bytes &&

@@ -263,3 +263,34 @@ bool rp_mismatch_is_rounding(const struct rp_mismatch *off, enum rp_number_type 
     *ret_steps = off->steps[wide];
     return true;
 }
+
+static double largest(enum rp_number_type type, const uint8_t *at, size_t bytes, unsigned width)
+{
+    double most = 0;
+
+    for (size_t i = 0; i + width <= bytes; i += width) {
+        const double size = fabs(rp_number_value(type, rp_number_load(at + i, width)));
+
+        if (isfinite(size) && size > most)
+            most = size;
+    }
+    return most;
+}
+
+void rp_compare_roughly(enum rp_number_type type, const uint8_t *got, const uint8_t *expected,
+                        size_t bytes, uint64_t *ret_bad)
+{
+    const unsigned width = rp_number_shape(type).bytes;
+    const double allowed = largest(type, expected, bytes, width) / 100;
+
+    memset(ret_bad, 0, (bytes + 255) / 256 * sizeof *ret_bad);
+    for (size_t i = 0; i + width <= bytes; i += width) {
+        const double a = rp_number_value(type, rp_number_load(got + i, width));
+        const double b = rp_number_value(type, rp_number_load(expected + i, width));
+
+        if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= allowed)
+            continue;
+        for (size_t word = i / 4; word <= (i + width - 1) / 4; word++)
+            ret_bad[word / 64] |= (uint64_t)1 << word % 64;
+    }
+}

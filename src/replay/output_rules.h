@@ -25,6 +25,15 @@ struct rp_number_shape {
 struct rp_number_shape rp_number_shape(enum rp_number_type type);
 double rp_number_value(enum rp_number_type type, uint64_t bits);
 
+/**
+ * Compares numbers of which it is not known what they may be off by: one is wrong if it is off by a
+ * hundredth of the largest of the page, or only one of both is NaN or the same infinity.
+ * @param bytes  of both, a multiple of the number's
+ * @param ret_bad  as of rp_compare_words
+ */
+void rp_compare_roughly(enum rp_number_type type, const uint8_t *got, const uint8_t *expected,
+                        size_t bytes, uint64_t *ret_bad);
+
 /** Returns the number of so many bytes, at most 8, that lies in memory. */
 static inline uint64_t rp_number_load(const uint8_t *at, unsigned bytes)
 {

@@ -830,8 +830,10 @@ static uint64_t sparse(struct kind kind, uint64_t seed, size_t bytes, uint8_t *p
 
 /* One in 64 numbers is NaN (that which arithmetic gives) or an infinity of either sign: with more,
  * all sums were NaN. One in eight is 0, because 0 times an infinity is not what a kernel gives that
- * skips zeros. */
-static uint64_t special(struct kind kind, uint64_t seed, size_t bytes, uint8_t *page)
+ * skips zeros. A sum of very many is NaN by any of these, so NaN and infinities of one sign are
+ * tried alone as well. */
+static uint64_t special(enum rp_variation variation, struct kind kind, uint64_t seed, size_t bytes,
+                        uint8_t *page)
 {
     enum { SPECIAL_IN = 64, ZERO_IN = 8 };
     const struct rp_number_shape shape = rp_number_shape(kind.number ? *kind.number : RP_F32);
@@ -840,11 +842,13 @@ static uint64_t special(struct kind kind, uint64_t seed, size_t bytes, uint8_t *
 
     for (size_t at = 0; kind.number && at + shape.bytes <= bytes; at += shape.bytes) {
         const uint64_t hash = rp_mix64(seed + at);
-        const uint64_t sign = (hash >> 9 & 1) << (shape.bytes * 8 - 1);
-        const uint64_t value = hash & 256 ? infinite | infinite >> 1 : infinite | sign;
+        const bool both = variation == RP_VARY_SPECIAL, nan = variation == RP_VARY_NANS;
+        const uint64_t sign = both ? (hash >> 9 & 1) << (shape.bytes * 8 - 1) : 0;
+        const uint64_t value =
+            nan || (both && hash & 256) ? infinite | infinite >> 1 : infinite | sign;
         const uint64_t bits = hash % SPECIAL_IN ? 0 : value;
 
-        if (hash % SPECIAL_IN && (hash >> 10) % ZERO_IN)
+        if (hash % SPECIAL_IN && (nan || (hash >> 10) % ZERO_IN))
             continue;
         memcpy(page + at, &bits, shape.bytes);
         count++;
@@ -868,7 +872,7 @@ static uint64_t change_rare(enum rp_variation variation, const struct rp_inputs_
     case RP_VARY_SPARSE:
         return sparse(kind, seed, bytes, page);
     default:
-        return rule->finite ? 0 : special(kind, seed, bytes, page);
+        return rule->finite ? 0 : special(variation, kind, seed, bytes, page);
     }
 }
 
@@ -910,6 +914,8 @@ uint64_t rp_inputs_vary(enum rp_variation variation, const struct rp_inputs_rule
     case RP_VARY_FEW:
     case RP_VARY_SPARSE:
     case RP_VARY_SPECIAL:
+    case RP_VARY_NANS:
+    case RP_VARY_INFINITE:
         return change_rare(variation, rule, addresses, seed, bytes, page);
     default:
         return change_all(rule, addresses, seed, bytes, page);

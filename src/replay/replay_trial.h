@@ -84,10 +84,10 @@ void rp_derived_tolerance_compare(const struct rp_derived_tolerance *own, size_t
                                   uint64_t page, const uint8_t *got, const uint8_t *expected,
                                   uint64_t *ret_bad);
 
-/** Compares what is exact, and nothing that may be off by the tolerance. */
-void rp_derived_tolerance_compare_exact(const struct rp_derived_tolerance *own, size_t region,
-                                        uint64_t page, const uint8_t *got, const uint8_t *expected,
-                                        uint64_t *ret_bad);
+/** Compares what is exact, and roughly (rp_compare_roughly) what may be off by the tolerance. */
+void rp_derived_tolerance_compare_roughly(const struct rp_derived_tolerance *own, size_t region,
+                                          uint64_t page, const uint8_t *got,
+                                          const uint8_t *expected, uint64_t *ret_bad);
 
 /* How far a result may be off that adds up in another order (rounding_bound.c). */
 
