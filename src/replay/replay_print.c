@@ -793,6 +793,14 @@ static void print_compared(const struct rp_replay *r, const struct rp_replay_req
     printf("\n");
 }
 
+static const char *who_is_wrong(const struct rp_replay_comparison *c)
+{
+    const bool a = c->kernels[0].wrong_runs || c->kernels[0].varied.verdict.different_bytes;
+    const bool b = c->kernels[1].wrong_runs || c->kernels[1].varied.verdict.different_bytes;
+
+    return a && b ? "A and B are wrong" : a ? "A is wrong" : "B is wrong";
+}
+
 static void print_comparison_text(const struct rp_replay *r, const struct rp_replay_request *q,
                                   const struct rp_replay_comparison *c)
 {
@@ -801,7 +809,7 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
 
     if (c->wrong) {
         replay_print_style(RP_REPLAY_BAD);
-        printf("B is wrong; not timed: %s (%s)\n", words.reason, c->trial.rule_text);
+        printf("%s; not timed: %s (%s)\n", who_is_wrong(c), words.reason, c->trial.rule_text);
         print_compared(r, q);
         print_wrong(q->candidates[0], &c->trial, &c->kernels[0]);
         print_wrong(q->candidates[1], &c->trial, &c->kernels[1]);
