@@ -335,6 +335,15 @@ static bool leaves(const struct rp_insn *in)
            in->op == RP_OP_s_cbranch_i_fork || in->op == RP_OP_s_cbranch_join;
 }
 
+/* Some lanes, or a part of each, keep what was there. */
+static bool keeps_some(const struct rp_insn *in)
+{
+    enum { ALL = 0xf, DWORD = 6 };
+    return in->op == RP_OP_v_writelane_b32 || (in->flags & RP_IF_SDWA && in->dst_sel != DWORD) ||
+           (in->flags & RP_IF_DPP &&
+            (in->row_mask != ALL || in->bank_mask != ALL || !in->bound_ctrl));
+}
+
 /* Follows one path, which begins behind the load or where a branch goes to. */
 static void follow(struct paths *p, uint64_t pc, uint64_t load)
 {
@@ -345,7 +354,7 @@ static void follow(struct paths *p, uint64_t pc, uint64_t load)
         const enum rp_site_use use = !bytes || leaves(&in) ? RP_USE_COMPUTES : use_of(p, &in);
         if (use > p->worst)
             p->worst = use;
-        if (use || overlap(&in.dst, &p->loaded) || in.op == RP_OP_s_endpgm)
+        if (use || (overlap(&in.dst, &p->loaded) && !keeps_some(&in)) || in.op == RP_OP_s_endpgm)
             return;
         pc += bytes;
         if (is_branch(&in))

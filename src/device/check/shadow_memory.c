@@ -703,8 +703,11 @@ static void report_unwritten(struct rp_watch *a, unsigned lane, unsigned unwritt
     const uint64_t first = a->va[lane] & ~3ull;
     const unsigned dwords = (unsigned)((a->va[lane] + a->bytes - first + 3) / 4);
     const enum rp_site_use least = unwritten == (1u << dwords) - 1 ? RP_USE_KEEPS : RP_USE_COMPUTES;
+    /* Atomics compute with it themselves. */
+    const bool computes = a->kind & RP_PAST_BOTH;
     for (unsigned i = 0; i < dwords; i++) {
-        if (!(unwritten >> i & 1) || rp_site_use(a->site, a->first_dword + i, a->wave) < least)
+        if (!(unwritten >> i & 1) ||
+            (!computes && rp_site_use(a->site, a->first_dword + i, a->wave) < least))
             continue;
         report_alone(a, RP_FINDING_UNINIT, lane, first + 4 * i, "nothing has written it");
         return;

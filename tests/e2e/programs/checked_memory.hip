@@ -275,6 +275,17 @@ CASE_OF(clean_local, 1, 64, 0)
     p.b[I] = x[(p.a[I] + 1) & 15] + 1;
 }
 
+CASE_OF(unset_kept_lanes, 1, 64, 0) // Banks 1 and 3 keep what nobody has written.
+{
+    int x = p.fresh[1008 + threadIdx.x % 16];
+    x = __builtin_amdgcn_update_dpp(x, p.a[threadIdx.x], 0x111, 0xf, 0x5, false);
+    p.b[threadIdx.x] = x * 3;
+}
+CASE_OF(unset_updated, 1, 64, 0) // It computes in memory, whatever becomes of what it returns.
+{
+    const int got = atomicAdd(&p.fresh[1008 + threadIdx.x % 16], 1);
+    p.b[threadIdx.x] = p.a[threadIdx.x] & 1 ? got : 0;
+}
 CASE_OF(clean_bools, 1, 64, 0) // What lies beside them in their words has not been written.
 {
     volatile bool x[128];
