@@ -27,7 +27,7 @@ double rp_number_value(enum rp_number_type type, uint64_t bits);
 
 /**
  * Compares numbers of which it is not known what they may be off by: one is wrong if it is off by a
- * hundredth of the largest of the page, or only one of both is NaN or the same infinity.
+ * hundredth of the largest of the page, or only one of the two is NaN or the same infinity.
  * @param bytes  of both, a multiple of the number's
  * @param ret_bad  as of rp_compare_words
  */
