@@ -617,6 +617,30 @@ static int save_input(struct judging *j, struct rp_err *err)
     return rc;
 }
 
+static bool is_inside(const char *path, const char *folder)
+{
+    const size_t length = strlen(folder);
+
+    return strncmp(path, folder, length) == 0 &&
+           (!path[length] || path[length] == '/' || folder[length - 1] == '/');
+}
+
+/** What was left in DIR/work is removed, so it cannot be judged there again. */
+static int check_input(const struct judging *j, const char *option, const char *given,
+                       struct rp_err *err)
+{
+    rp_autofree char *place = rp_path_join(j->o->folder, "work");
+    rp_autofree char *work = realpath(place, NULL);
+    rp_autofree char *path = given ? realpath(given, NULL) : NULL;
+
+    if (path && work && is_inside(path, work))
+        return rp_fail(err, RP_USAGE,
+                       "%s %s is in the work folder of -o %s, which a judgement removes when it "
+                       "begins: choose another -o",
+                       option, given, j->o->folder);
+    return 0;
+}
+
 /** Only beside a journal is what has these names of a judgement: all else is of the user's making,
  * and would be lost. */
 static int check_foreign(const char *folder, struct rp_err *err)
@@ -693,14 +717,6 @@ static int open_folder(struct judging *j, struct rp_err *err)
     return rc == 0 ? rp_mkdirs_private(j->scratch, err) : rc;
 }
 
-static bool is_inside(const char *path, const char *folder)
-{
-    const size_t length = strlen(folder);
-
-    return strncmp(path, folder, length) == 0 &&
-           (!path[length] || path[length] == '/' || folder[length - 1] == '/');
-}
-
 static int check_writable(const struct judging *j, const char *given, struct rp_err *err)
 {
     rp_autofree char *path = realpath(given, NULL);
@@ -731,8 +747,17 @@ static int make_sandbox(struct judging *j, struct rp_err *err)
 static int begin(struct judging *j, struct rp_err *err)
 {
     const struct rp_judgement_options *o = j->o;
-    int rc = rp_version_read("--old", o->old_version, &j->before, err);
+    int rc = check_input(j, "--old", o->old_version, err);
 
+    if (rc == 0)
+        rc = check_input(j, "--new", o->new_version, err);
+    if (rc == 0)
+        rc = check_input(j, "--capture-dir", o->captures, err);
+    /* It comes first, so that no verdict of before is left where the rest fails. */
+    if (rc == 0)
+        rc = open_folder(j, err);
+    if (rc == 0)
+        rc = rp_version_read("--old", o->old_version, &j->before, err);
     if (rc == 0)
         rc = rp_version_read("--new", o->new_version, &j->after, err);
     if (rc == 0)
@@ -741,8 +766,6 @@ static int begin(struct judging *j, struct rp_err *err)
         j->gpu = rp_strdup(o->on->gfx);
     if (rc == 0)
         rc = read_command(j, err);
-    if (rc == 0)
-        rc = open_folder(j, err);
     if (rc == 0)
         rc = save_input(j, err);
     if (rc == 0)

@@ -26,3 +26,4 @@ try rocm-perf replay full-vm --cache hot
 try rocm-perf replay reserve-check --cache warm
 try rocm-perf replay full-vm --inputs f32
 try rocm-perf replay full-vm --hsaco f --inputs f8
+try rocm-perf replay full-vm -o dir

@@ -302,6 +302,35 @@ static void what_others_have_made_stays(void **state)
     }
 }
 
+/* A judgement that fails at its first input leaves no verdict of before, and inputs in its own work
+ * folder are not removed. */
+static void inputs_are_looked_at_in_time(void **state)
+{
+    char *folder = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *result = NULL;
+    rp_autofree char *kept = NULL;
+    struct rp_judgement judgement = {0};
+    struct rp_judgement_options options = {.new_version = "/dev/null"};
+
+    (void)state;
+    assert_int_equal(rp_temporary_folder(&folder, &err), 0);
+    options.folder = folder;
+    result = rp_path_join(folder, "judge.json");
+    kept = rp_path_join(folder, "work/old.hsaco");
+    assert_int_equal(open_once(folder, &err), 0);
+    put_file(folder, "judge.json");
+    put_file(folder, "work/old.hsaco");
+    options.old_version = kept;
+    assert_int_equal(rp_judgement_make(&options, &judgement, &err), -RP_USAGE);
+    assert_non_null(strstr(err.text, "choose another -o"));
+    assert_true(rp_path_exists(kept));
+    options.old_version = "/nowhere/old.hip";
+    assert_int_equal(rp_judgement_make(&options, &judgement, &err), -RP_BAD_INPUT);
+    assert_false(rp_path_exists(result));
+    rp_temporary_folder_remove(&folder);
+}
+
 /* A verdict that is left from before would be taken for that of a judgement that failed. */
 static void a_former_verdict_goes(void **state)
 {
@@ -342,6 +371,7 @@ int main(void)
         cmocka_unit_test(what_was_not_judged_is_told),
         cmocka_unit_test(what_others_have_made_stays),
         cmocka_unit_test(a_former_verdict_goes),
+        cmocka_unit_test(inputs_are_looked_at_in_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
