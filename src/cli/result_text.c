@@ -94,7 +94,8 @@ static void add_tried(const struct rp_page *page, const json_t *kernel, const ch
 
     rp_page_words(page, RP_INK_BOLD, KERNEL, HANG, "%s", name);
     if (json_is_number(bound))
-        rp_page_words(page, RP_INK_PLAIN, OF_KERNEL, HANG, "upper bound for the program: %s",
+        rp_page_words(page, RP_INK_PLAIN, OF_KERNEL, HANG,
+                      "upper bound for the program with its copies: %s",
                       rp_speed_change(json_number_value(bound)).text);
     json_array_foreach(json_object_get(kernel, "attempts"), i, attempt) rp_page_words(
         page, ink_of(text_of(attempt, "outcome")), OF_KERNEL, HANG, "%s: %s: %s",

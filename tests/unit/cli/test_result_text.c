@@ -142,7 +142,7 @@ static void optimize_fits(void **state)
         "compared\n"
         "Round 1\n"
         "  saxpy\n"
-        "    upper bound for the program: 3.5x faster\n"
+        "    upper bound for the program with its copies: 3.5x faster\n"
         "    unroll the loop of line 12 by 4: accepted: it is 2 times as fast, with 95 % "
         "confidence between 1.9 and 2.1\n"));
     assert_non_null(strstr(rp_buf_text(&text),
