@@ -826,9 +826,8 @@ static void print_comparison_text(const struct rp_replay *r, const struct rp_rep
     if (d->level > 0)
         print_medians(c);
     if (!c->settled)
-        printf("A against itself: %s in %zu block%s\n",
-               rp_speed_range(c->same_decided.low, c->same_decided.high).text, c->same_count,
-               c->same_count == 1 ? "" : "s");
+        printf("A against itself: %s in %zu blocks\n",
+               rp_speed_range(c->same_decided.low, c->same_decided.high).text, c->same_count);
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
         if (c->others[i].level > 0)
             printf("%s: B is %s (%s)\n", rp_variations[i].how,
