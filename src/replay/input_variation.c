@@ -23,16 +23,17 @@ static const char *same_numbers(const struct rp_variation_runs *v)
 
     if (v->rule.words) /* Integers change in their last bits only. */
         return near ? "the captured kernel gives the same within the rule with other integers "
-                      "(if it computes with numbers of another type, name it: --inputs f32, f16, "
-                      "bf16 or f64)"
+                      "(if it computes with numbers of another type, replay compare --inputs f32, "
+                      "f16, bf16 or f64 names it)"
                     : "the captured kernel gives the same result with other integers (if it "
-                      "computes with numbers of another type, name it: --inputs f32, f16, bf16 or "
-                      "f64)";
+                      "computes with numbers of another type, replay compare --inputs f32, f16, "
+                      "bf16 or f64 names it)";
     return near ? "the captured kernel gives the same within the rule with other numbers (if it "
-                  "computes with integers, --inputs i32 changes these; other types: f32, f16, "
-                  "bf16, f64)"
+                  "computes with integers, replay compare --inputs i32 changes these; other "
+                  "types: f32, f16, bf16, f64)"
                 : "the captured kernel gives the same result with other numbers (if it computes "
-                  "with integers, --inputs i32 changes these; other types: f32, f16, bf16, f64)";
+                  "with integers, replay compare --inputs i32 changes these; other types: f32, "
+                  "f16, bf16, f64)";
 }
 
 /* The captured kernel's results are kept in memory, so their number is limited. */

@@ -51,14 +51,22 @@ static const char *space_of(const struct rp_check_finding *f)
                                                  : "memory";
 }
 
-/* Says where in its buffer the access begins, or how far from it. */
+/* Says where in its buffer the access begins, or how far from it. Far from all of them, the nearest
+ * one is nobody's guess of what was meant. */
 static void put_buffer(const struct rp_check_finding *f, struct rp_buf *to)
 {
+    enum { FAR = 1 << 20 };
     const uint64_t begin = f->buffer_address, end = begin + f->buffer_bytes;
-    if (f->address < begin)
-        rp_buf_printf(to, ", %" PRIu64 " bytes before a buffer", begin - f->address);
+    const uint64_t before = f->address < begin ? begin - f->address : 0;
+    const uint64_t behind = f->address >= end ? f->address - end : 0;
+    if (before > FAR || behind > FAR) {
+        rp_buf_puts(to, ", far from all buffers");
+        return;
+    }
+    if (before)
+        rp_buf_printf(to, ", %" PRIu64 " bytes before a buffer", before);
     else if (f->address >= end)
-        rp_buf_printf(to, ", %" PRIu64 " bytes behind the end of a buffer", f->address - end);
+        rp_buf_printf(to, ", %" PRIu64 " bytes behind the end of a buffer", behind);
     else
         rp_buf_printf(to, ", byte %" PRIu64 " of a buffer", f->address - begin);
     rp_buf_printf(to, " of %" PRIu64 " bytes", f->buffer_bytes);

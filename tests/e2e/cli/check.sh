@@ -90,7 +90,7 @@ rocm-perf run --device software --check bounds ./stray >out 2>err && fail "a str
 says err "check: 1 finding (bounds)"
 says err "stray.hip:5"
 says err "workgroup 0,0,0, wave 1, lane 6"
-says err "nothing is there: it faults"
+says err "far from all buffers: nothing is there: it faults"
 
 # What is just before an allocation is its own, or the program's in another way; what a pool has given back faults.
 cat >near.hip <<'END'
