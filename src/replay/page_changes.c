@@ -830,27 +830,31 @@ static uint64_t sparse(struct kind kind, uint64_t seed, size_t bytes, uint8_t *p
 
 /* One in 64 numbers is NaN (that which arithmetic gives) or an infinity of either sign: with more,
  * all sums were NaN. One in eight is 0, because 0 times an infinity is not what a kernel gives that
- * skips zeros. A sum of very many is NaN by any of these, so NaN and infinities of one sign are
- * tried alone as well. */
+ * skips zeros. A sum of very many is NaN by any of these, so NaN are tried alone as well, and
+ * infinities of one sign, one in each page, where half of the numbers are zeros: a row of some
+ * thousand products then meets one or two, and often a zero with it. */
 static uint64_t special(enum rp_variation variation, struct kind kind, uint64_t seed, size_t bytes,
                         uint8_t *page)
 {
-    enum { SPECIAL_IN = 64, ZERO_IN = 8 };
+    enum { SPECIAL_IN = 64, ZERO_IN = 8, MANY_ZERO_IN = 2 };
     const struct rp_number_shape shape = rp_number_shape(kind.number ? *kind.number : RP_F32);
     const uint64_t infinite = (((uint64_t)1 << shape.exponent_bits) - 1) << shape.fraction_bits;
+    const bool both = variation == RP_VARY_SPECIAL, nan = variation == RP_VARY_NANS;
+    const uint64_t numbers = bytes / shape.bytes, zero_in = both ? ZERO_IN : MANY_ZERO_IN;
+    const uint64_t only = numbers ? rp_mix64(seed) % numbers : 0;
     uint64_t count = 0;
 
-    for (size_t at = 0; kind.number && at + shape.bytes <= bytes; at += shape.bytes) {
-        const uint64_t hash = rp_mix64(seed + at);
-        const bool both = variation == RP_VARY_SPECIAL, nan = variation == RP_VARY_NANS;
+    for (uint64_t i = 0; kind.number && i < numbers; i++) {
+        const uint64_t hash = rp_mix64(seed + i * shape.bytes);
         const uint64_t sign = both ? (hash >> 9 & 1) << (shape.bytes * 8 - 1) : 0;
         const uint64_t value =
             nan || (both && hash & 256) ? infinite | infinite >> 1 : infinite | sign;
-        const uint64_t bits = hash % SPECIAL_IN ? 0 : value;
+        const bool is_special = both || nan ? hash % SPECIAL_IN == 0 : i == only;
+        const uint64_t bits = is_special ? value : 0;
 
-        if (hash % SPECIAL_IN && (nan || (hash >> 10) % ZERO_IN))
+        if (!is_special && (nan || (hash >> 10) % zero_in))
             continue;
-        memcpy(page + at, &bits, shape.bytes);
+        memcpy(page + i * shape.bytes, &bits, shape.bytes);
         count++;
     }
     return count;

@@ -391,9 +391,13 @@ static bool loses_digits(const struct sides *sides)
     return all >= LEAST && fewer * OF <= all;
 }
 
+/** Other last bits of captured numbers (RP_VARY_INTEGERS) are not random: where these are small
+ * whole numbers, each term has the same little more, which one order of the sum keeps and another
+ * drops.
+ */
 static bool has_random_digits(int inputs)
 {
-    return inputs == RP_VARY_NUMBERS || inputs == RP_VARY_SIGNS || inputs == RP_VARY_INTEGERS;
+    return inputs == RP_VARY_NUMBERS || inputs == RP_VARY_SIGNS;
 }
 
 void rp_rounding_bound_allow(struct rp_rounding_bound *bound, int inputs, struct rp_page_key key,
