@@ -1,6 +1,6 @@
 /**
  * @file kernel_source.h
- * @brief Whether a for loop counts, and how often it goes round.
+ * @brief A kernel of a source file as the compiler sees it.
  */
 #ifndef RP_OPTIMIZE_KERNEL_SOURCE_H
 #define RP_OPTIMIZE_KERNEL_SOURCE_H
