@@ -499,6 +499,37 @@ bool rp_ast_is_index(const struct rp_ast_node *node)
            node->count && rp_ast_is_index(&node->children[0]);
 }
 
+static const struct rp_ast_node *first_of(const struct rp_ast_node *node, const char *kind)
+{
+    const struct rp_ast_node *found = rp_ast_is(node, kind) ? node : NULL;
+
+    for (size_t i = 0; i < node->count && !found; i++)
+        found = first_of(&node->children[i], kind);
+    return found;
+}
+
+bool rp_ast_is_index_of(const struct rp_ast_node *node, const char *name, char axis)
+{
+    static const char get[] = "__get_";
+    const struct rp_ast_node *variable, *member;
+    const char *which;
+
+    node = rp_ast_bare(node);
+    if (!(rp_ast_is(node, "MemberExpr") && node->count &&
+          rp_ast_is_index(rp_ast_bare(&node->children[0]))) &&
+        !(rp_ast_is(node, "PseudoObjectExpr") && rp_ast_is_index(node)))
+        return false;
+    variable = first_of(node, "DeclRefExpr");
+    member = first_of(node, "MemberExpr");
+    if (!variable || !member || !member->name || !is_text(variable->ref_name, name))
+        return false;
+    /* blockDim.x is a property that is read by __get_x(). */
+    which = member->name;
+    if (strncmp(which, get, sizeof get - 1) == 0)
+        which += sizeof get - 1;
+    return which[0] == axis && which[1] == '\0';
+}
+
 /** Recognises HIP_vector_type<float, 4> and float4, with or without const. */
 static bool is_vector(const char *type)
 {
@@ -606,6 +637,16 @@ const struct rp_ast_node *rp_ast_declaration(const struct rp_ast_node *node, uin
             return found;
     }
     return NULL;
+}
+
+bool rp_ast_names(const struct rp_ast_node *node, uint64_t variable)
+{
+    if (rp_ast_is(node, "DeclRefExpr") && node->ref_id == variable)
+        return true;
+    for (size_t i = 0; i < node->count; i++)
+        if (rp_ast_names(&node->children[i], variable))
+            return true;
+    return false;
 }
 
 bool rp_ast_changes(const struct rp_ast_node *node, uint64_t variable)

@@ -103,6 +103,8 @@ const char *rp_ast_callee(const struct rp_ast_node *node);
 const struct rp_ast_node *rp_ast_call_target(const struct rp_ast_node *node);
 /** Says whether it is threadIdx.x or the like. */
 bool rp_ast_is_index(const struct rp_ast_node *node);
+/** Says whether an expression is one of these, such as blockDim.x. */
+bool rp_ast_is_index_of(const struct rp_ast_node *node, const char *name, char axis);
 /** Operators and copies of HIP's vectors (float4) are as good as built in. */
 bool rp_ast_is_vector_call(const struct rp_ast_node *node);
 /** Returns the type without the names given to it; it is never NULL. */
@@ -118,6 +120,8 @@ const struct rp_ast_node *rp_ast_bare(const struct rp_ast_node *node);
 uint64_t rp_ast_variable(const struct rp_ast_node *node);
 /** Finds the declaration of a variable below a node, or returns NULL. */
 const struct rp_ast_node *rp_ast_declaration(const struct rp_ast_node *node, uint64_t id);
+/** Says whether a variable stands at or below a node. */
+bool rp_ast_names(const struct rp_ast_node *node, uint64_t variable);
 /** Says whether something below a node changes a variable, or lets others do it. */
 bool rp_ast_changes(const struct rp_ast_node *node, uint64_t variable);
 

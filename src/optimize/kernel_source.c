@@ -103,6 +103,8 @@ static int fill(struct rp_kernel_source *source, const struct rp_ast *ast,
     if (rc < 0)
         return -(int)err->code;
     rp_memory_sums_find(found.function, source);
+    rp_next_tiles_find(found.function, source);
+    rp_wide_loads_find(found.function, source);
     source->shape = rp_kernel_shape_make(found.functions, found.count, source->bytes);
     return 0;
 }
@@ -468,16 +470,6 @@ static const char *why_not(const struct rp_ast_node *node, const struct rp_sourc
     return loop->counted ? NULL : count->why_not;
 }
 
-static bool names(const struct rp_ast_node *node, uint64_t variable)
-{
-    if (rp_ast_is(node, "DeclRefExpr") && node->ref_id == variable)
-        return true;
-    for (size_t i = 0; i < node->count; i++)
-        if (names(&node->children[i], variable))
-            return true;
-    return false;
-}
-
 /** Returns the type of the local variable to which a loop adds a term, if it does nothing else. */
 static const char *sum_type(const struct rp_ast_node *node, const struct rp_ast_node *function)
 {
@@ -495,9 +487,9 @@ static const char *sum_type(const struct rp_ast_node *node, const struct rp_ast_
         body->count != 2 || !rp_ast_is(&body->children[0], "DeclRefExpr"))
         return NULL;
     variable = rp_ast_declaration(function, body->children[0].ref_id);
-    if (!variable || variable->storage || names(&body->children[1], variable->id) ||
-        names(&node->children[FOR_CONDITION], variable->id) ||
-        names(&node->children[FOR_STEP], variable->id))
+    if (!variable || variable->storage || rp_ast_names(&body->children[1], variable->id) ||
+        rp_ast_names(&node->children[FOR_CONDITION], variable->id) ||
+        rp_ast_names(&node->children[FOR_STEP], variable->id))
         return NULL;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (is_text(variable->desugared ? variable->desugared : variable->type, types[i]))

@@ -41,8 +41,17 @@ struct rp_kernel_source {
     struct rp_kernel_shape *shape;
 };
 
+enum rp_change_kind {
+    RP_CHANGE_ELEMENT,  /**< an element of memory in a register: memory_sums.c */
+    RP_CHANGE_TILE,     /**< the next tile in registers: next_tiles.c */
+    RP_CHANGE_WIDE,     /**< neighbours in each round: wide_loads.c */
+    RP_CHANGE_WIDE_SUM, /**< ... with sums of floating-point numbers in another order */
+};
+
 /** Is a whole new text of the kernel. */
 struct rp_source_change {
+    enum rp_change_kind kind;
+    uint64_t workgroup; /**< it is right with workgroups of this size only; 0: of any */
     char *title, *kernel_text;
 };
 
@@ -123,6 +132,12 @@ void rp_source_arrays_find(const struct rp_ast_node *function, struct rp_kernel_
 
 /** Adds changes that keep an element of memory in a register; loops are known. */
 void rp_memory_sums_find(const struct rp_ast_node *function, struct rp_kernel_source *source);
+
+/** Adds changes that load the next tile while one is used, likewise. */
+void rp_next_tiles_find(const struct rp_ast_node *function, struct rp_kernel_source *source);
+
+/** Adds changes that give each lane neighbours, likewise. */
+void rp_wide_loads_find(const struct rp_ast_node *function, struct rp_kernel_source *source);
 
 /* Whether the file that is compiled (--unit) includes the header whose kernels are changed. */
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/vec.h"
 #include "optimize/ast.h"
 #include "optimize/kernel_source.h"
@@ -195,11 +196,101 @@ const struct rp_source_loop *rp_loop_of(const struct rp_kernel_source *source,
     return NULL;
 }
 
-void rp_source_change_add(struct rp_kernel_source *source, char *title, char *kernel_text)
+void rp_source_change_add(struct rp_kernel_source *source, struct rp_source_change change)
 {
     source->changes =
         rp_realloc_array(source->changes, source->change_count + 1, sizeof *source->changes);
-    source->changes[source->change_count++] = (struct rp_source_change){title, kernel_text};
+    source->changes[source->change_count++] = change;
+}
+
+size_t rp_end_of(const struct rp_ast_node *node)
+{
+    return node->end.offset + node->end.bytes;
+}
+
+bool rp_is_written_out(const struct rp_kernel_source *source, const struct rp_ast_node *node)
+{
+    return node->begin.in_file && node->end.in_file && !node->begin.macro && !node->end.macro &&
+           node->begin.offset >= source->begin && rp_end_of(node) > node->begin.offset &&
+           rp_end_of(node) <= source->end;
+}
+
+static size_t token_at(const struct rp_loop_text *loop, size_t offset)
+{
+    size_t at = 0;
+
+    while (at < loop->tokens.count && loop->tokens.list[at].begin < offset)
+        at++;
+    return at;
+}
+
+char *rp_element_type(const struct rp_loop_text *loop, const struct rp_kernel_source *source,
+                      const struct rp_ast_node *declaration)
+{
+    static const char *const left_out[] = {"const", "__shared__", "static", "extern", NULL};
+    rp_autobuf out = {0};
+    size_t last = 0, words = 0;
+
+    if (!declaration || !declaration->begin.in_file || declaration->begin.offset < source->begin)
+        return NULL;
+    for (size_t at = token_at(loop, declaration->begin.offset - source->begin);
+         at < loop->tokens.count; at++) {
+        const struct rp_token *token = &loop->tokens.list[at];
+        bool skip = false;
+
+        if (token->kind != RP_TOKEN_IDENTIFIER && !rp_loop_is(loop, at, "::")) {
+            /* The last word before the bounds of an array is its name. */
+            if (!rp_loop_is(loop, at, "*"))
+                out.len = rp_loop_is(loop, at, "[") ? last : 0;
+            break;
+        }
+        if (rp_loop_is(loop, at, "auto") || rp_loop_is(loop, at, "volatile"))
+            return NULL;
+        for (size_t i = 0; left_out[i]; i++)
+            skip |= rp_loop_is(loop, at, left_out[i]);
+        if (skip)
+            continue;
+        last = out.len;
+        rp_buf_puts(&out,
+                    words++ && token->kind == RP_TOKEN_IDENTIFIER && !rp_loop_is(loop, at - 1, "::")
+                        ? " "
+                        : "");
+        rp_buf_add(&out, loop->text + token->begin, token->end - token->begin);
+    }
+    return out.len ? rp_strndup(rp_buf_text(&out), out.len) : NULL;
+}
+
+unsigned rp_number_bytes(const char *type)
+{
+    static const struct {
+        const char *name;
+        unsigned bytes;
+    } types[] = {{"char", 1},           {"signed char", 1},
+                 {"unsigned char", 1},  {"short", 2},
+                 {"unsigned short", 2}, {"_Float16", 2},
+                 {"__bf16", 2},         {"int", 4},
+                 {"unsigned int", 4},   {"float", 4},
+                 {"long", 8},           {"unsigned long", 8},
+                 {"long long", 8},      {"unsigned long long", 8},
+                 {"double", 8}};
+
+    if (strncmp(type, "const ", strlen("const ")) == 0)
+        type += strlen("const ");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i].name) == 0)
+            return types[i].bytes;
+    return 0;
+}
+
+void rp_add_indented(const char *text, size_t bytes, unsigned columns, struct rp_buf *out)
+{
+    const bool raw = memmem(text, bytes, "R\"", 2) || memmem(text, bytes, "\\\n", 2);
+
+    for (size_t i = 0; i < bytes; i++) {
+        rp_buf_add(out, text + i, 1);
+        if (!raw && text[i] == '\n' && i + 1 < bytes && text[i + 1] != '\n' && text[i + 1] != '#')
+            rp_buf_printf(out, "%*s", (int)columns, "");
+    }
 }
 
 /* --- effects ------------------------------------------------------------------------------- */
@@ -283,7 +374,7 @@ static void add_write(struct rp_effects *effects, const struct rp_ast_node *plac
     effects->writes[effects->write_count++] = place;
 }
 
-static bool is_assignment(const struct rp_ast_node *node)
+bool rp_is_assignment(const struct rp_ast_node *node)
 {
     return rp_ast_is(node, "CompoundAssignOperator") ||
            (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, "=")) ||
@@ -356,7 +447,7 @@ void rp_effects_find(const struct rp_ast_node *part, const struct rp_ast_node *f
     if (rp_ast_is_index(part))
         return;
     ret->jumps |= is_one_of(part, jumps);
-    if (is_assignment(part) && part->count)
+    if (rp_is_assignment(part) && part->count)
         add_write(ret, &part->children[0], function);
     if (note_call(part, function, ret))
         return;
@@ -398,8 +489,8 @@ bool rp_is_fixed(const struct rp_ast_node *node, const struct rp_ast_node *loop,
                                         "SubstNonTypeTemplateParmExpr",
                                         NULL};
     const bool variable = rp_ast_is(node, "DeclRefExpr") && rp_ast_variable(node);
-    const bool computes = (rp_ast_is(node, "BinaryOperator") && !is_assignment(node)) ||
-                          (rp_ast_is(node, "UnaryOperator") && !is_assignment(node) &&
+    const bool computes = (rp_ast_is(node, "BinaryOperator") && !rp_is_assignment(node)) ||
+                          (rp_ast_is(node, "UnaryOperator") && !rp_is_assignment(node) &&
                            !is_text(node->opcode, "*") && !is_text(node->opcode, "&"));
 
     if (rp_ast_is_index(node) || (rp_ast_is(node, "MemberExpr") && node->count &&

@@ -15,6 +15,7 @@
 struct rp_ast_node;
 struct rp_buf;
 struct rp_kernel_source;
+struct rp_source_change;
 struct rp_source_loop;
 
 /** Indices of tokens; the ends are behind. */
@@ -95,7 +96,23 @@ bool rp_is_lds(const struct rp_ast_node *function, uint64_t variable);
 const struct rp_source_loop *rp_loop_of(const struct rp_kernel_source *source,
                                         const struct rp_ast_node *node);
 
-/** Adds a change to those of a kernel; it takes both texts. */
-void rp_source_change_add(struct rp_kernel_source *source, char *title, char *kernel_text);
+/** Adds a change to those of a kernel, and takes both of its texts. */
+void rp_source_change_add(struct rp_kernel_source *source, struct rp_source_change change);
+
+/** Says whether a node stands in the kernel's text as it is, and in no macro. */
+bool rp_is_written_out(const struct rp_kernel_source *source, const struct rp_ast_node *node);
+/** Finds the end of a node's text. */
+size_t rp_end_of(const struct rp_ast_node *node);
+/** Says whether it is an assignment, of an operator or not, or a step such as i++. */
+bool rp_is_assignment(const struct rp_ast_node *node);
+/** Returns the type of the elements of an array or behind a pointer, as the declaration spells it,
+ * without const and the like. Free it.
+ * @return NULL: it does not stand there in plain words */
+char *rp_element_type(const struct rp_loop_text *loop, const struct rp_kernel_source *source,
+                      const struct rp_ast_node *declaration);
+/** Returns the bytes of a number's type, and 0 for other types. */
+unsigned rp_number_bytes(const char *type);
+/** Adds lines some columns further in, if none of them is within a string. */
+void rp_add_indented(const char *text, size_t bytes, unsigned columns, struct rp_buf *out);
 
 #endif

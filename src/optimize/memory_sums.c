@@ -31,23 +31,12 @@ struct memory_sum {
 /* These are the places of a ForStmt's children. */
 enum { FOR_BODY = 4, FOR_CHILDREN };
 
-static size_t end_of(const struct rp_ast_node *node)
-{
-    return node->end.offset + node->end.bytes;
-}
-
-static bool is_written_out(const struct rp_ast_node *node, const struct rp_ast_node *loop)
-{
-    return node->begin.in_file && node->end.in_file && !node->begin.macro && !node->end.macro &&
-           node->begin.offset >= loop->begin.offset && end_of(node) > node->begin.offset;
-}
-
 static bool is_same_text(const struct memory_sum *sum, const struct rp_ast_node *node)
 {
-    const size_t bytes = end_of(sum->place) - sum->place->begin.offset;
+    const size_t bytes = rp_end_of(sum->place) - sum->place->begin.offset;
 
-    return is_written_out(node, sum->loop) && end_of(node) - node->begin.offset == bytes &&
-           end_of(node) <= sum->source->end &&
+    return rp_is_written_out(sum->source, node) && rp_end_of(node) - node->begin.offset == bytes &&
+           rp_end_of(node) <= sum->source->end &&
            memcmp(sum->source->text + node->begin.offset,
                   sum->source->text + sum->place->begin.offset, bytes) == 0;
 }
@@ -136,7 +125,7 @@ static bool take_place(struct memory_sum *sum, const struct rp_ast_node *stateme
     sum->base = sum->place->cast ? NULL : rp_place_variable(sum->place);
     sum->use_count = 0;
     sum->other_use = false;
-    if (!sum->base || !is_written_out(sum->place, sum->loop) ||
+    if (!sum->base || !rp_is_written_out(sum->source, sum->place) ||
         !is_number_type(rp_ast_type(sum->place)) || !is_memory(sum) ||
         !is_fixed_place(sum, sum->place))
         return false;
@@ -166,7 +155,7 @@ static void add_loop(const struct memory_sum *sum, const char *name, size_t begi
     for (size_t i = 0; i < sum->use_count; i++) {
         rp_buf_add(out, text + begin, sum->uses[i]->begin.offset - begin);
         rp_buf_puts(out, name);
-        begin = end_of(sum->uses[i]);
+        begin = rp_end_of(sum->uses[i]);
     }
     rp_buf_add(out, text + begin, end - begin);
 }
@@ -174,23 +163,11 @@ static void add_loop(const struct memory_sum *sum, const char *name, size_t begi
 static bool is_in_order(const struct memory_sum *sum, size_t begin, size_t end)
 {
     for (size_t i = 0; i < sum->use_count; i++) {
-        if (sum->uses[i]->begin.offset < begin || end_of(sum->uses[i]) > end)
+        if (sum->uses[i]->begin.offset < begin || rp_end_of(sum->uses[i]) > end)
             return false;
-        begin = end_of(sum->uses[i]);
+        begin = rp_end_of(sum->uses[i]);
     }
     return true;
-}
-
-/** Lines of a body go four columns in, if none of them is within a string. */
-static void add_indented(const char *text, size_t bytes, struct rp_buf *out)
-{
-    const bool raw = memmem(text, bytes, "R\"", 2) || memmem(text, bytes, "\\\n", 2);
-
-    for (size_t i = 0; i < bytes; i++) {
-        rp_buf_add(out, text + i, 1);
-        if (!raw && text[i] == '\n' && i + 1 < bytes && text[i + 1] != '\n' && text[i + 1] != '#')
-            rp_buf_puts(out, "    ");
-    }
 }
 
 static char *make(const struct memory_sum *sum, const struct rp_source_loop *of,
@@ -200,7 +177,7 @@ static char *make(const struct memory_sum *sum, const struct rp_source_loop *of,
     const bool has_pragma = of->pragma_end > of->pragma_begin;
     const size_t begin = has_pragma ? of->pragma_begin : of->begin;
     const size_t end = source->begin + text->tokens.list[text->end - 1].end;
-    const int place_bytes = (int)(end_of(sum->place) - sum->place->begin.offset);
+    const int place_bytes = (int)(rp_end_of(sum->place) - sum->place->begin.offset);
     const char *place = source->text + sum->place->begin.offset;
     rp_autofree char *indent = rp_indent_of(source->text, of->begin);
     rp_autobuf out = {0}, loop = {0};
@@ -218,7 +195,7 @@ static char *make(const struct memory_sum *sum, const struct rp_source_loop *of,
         rp_buf_printf(&out, "#pragma unroll %d\n", FACTOR);
     rp_buf_printf(&out, "%s    ", indent);
     add_loop(sum, name, of->begin, end, &loop);
-    add_indented(rp_buf_text(&loop), loop.len, &out);
+    rp_add_indented(rp_buf_text(&loop), loop.len, 4, &out);
     rp_buf_printf(&out, "\n%s    %.*s = %s;\n%s}", indent, place_bytes, place, name, indent);
     rp_buf_add(&out, source->text + end, source->end - end);
     return rp_buf_steal(&out);
@@ -236,14 +213,16 @@ static void propose(const struct memory_sum *sum, const struct rp_source_loop *o
         return;
     if (unroll)
         rp_source_change_add(
-            ret,
-            rp_format("keep the element of %s in a register in the loop at line %u, unrolled by %d",
-                      sum->base->ref_name, of->line, FACTOR),
-            make(sum, of, text, name, true));
-    rp_source_change_add(ret,
-                         rp_format("keep the element of %s in a register in the loop at line %u",
-                                   sum->base->ref_name, of->line),
-                         make(sum, of, text, name, false));
+            ret, (struct rp_source_change){
+                     .title = rp_format("keep the element of %s in a register in the loop at line "
+                                        "%u, unrolled by %d",
+                                        sum->base->ref_name, of->line, FACTOR),
+                     .kernel_text = make(sum, of, text, name, true)});
+    rp_source_change_add(
+        ret, (struct rp_source_change){
+                 .title = rp_format("keep the element of %s in a register in the loop at line %u",
+                                    sum->base->ref_name, of->line),
+                 .kernel_text = make(sum, of, text, name, false)});
 }
 
 /** @param in_block the node is a statement of a block, so that an `if` in its place takes no `else`

@@ -1,8 +1,8 @@
 /* Proposes what textbooks do: first what is good for the cause that limits the kernel (rows of LDS
- * that begin on different banks, launch bounds), then sums side by side, and then unrolled loops,
- * of which there are more. Each change has a precondition that the
- * compiler's tree decides. The next proposal depends on the attempts alone, so a resumed session
- * gets the same ones. */
+ * that begin on different banks, launch bounds, loads that are wider or earlier), then sums in
+ * another order, and then unrolled loops, of which there are more. Each change has a precondition
+ * that the compiler's tree decides. The next proposal depends on the attempts alone, so a resumed
+ * session gets the same ones. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -131,12 +131,14 @@ static int propose_strides(const struct rp_proposer_input *input, struct rp_prop
 }
 
 /** Makes what the source's tree allows. */
-static int propose_change(const struct rp_proposer_input *input, struct rp_proposal *ret)
+static int propose_change(const struct rp_proposer_input *input, enum rp_change_kind kind,
+                          struct rp_proposal *ret)
 {
     for (size_t i = 0; i < input->source->change_count; i++) {
         const struct rp_source_change *change = &input->source->changes[i];
 
-        if (is_tried(input, change->kernel_text))
+        if (change->kind != kind || is_tried(input, change->kernel_text) ||
+            (change->workgroup && change->workgroup != input->largest_workgroup))
             continue;
         *ret = (struct rp_proposal){.title = rp_strdup(change->title),
                                     .bytes = strlen(change->kernel_text),
@@ -144,6 +146,21 @@ static int propose_change(const struct rp_proposer_input *input, struct rp_propo
         return 1;
     }
     return 0;
+}
+
+static int propose_element(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    return propose_change(input, RP_CHANGE_ELEMENT, ret);
+}
+
+static int propose_tile(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    return propose_change(input, RP_CHANGE_TILE, ret);
+}
+
+static int propose_wide(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    return propose_change(input, RP_CHANGE_WIDE, ret);
 }
 
 /** Says how large workgroups are, and asks for nothing else. */
@@ -160,12 +177,14 @@ static int propose_bounds(const struct rp_proposer_input *input, struct rp_propo
     return 1;
 }
 
-/** Adds up four sums in place of one. */
+/** Adds up in another order: neighbours in each lane, or four sums in place of one. */
 static int propose_sums(const struct rp_proposer_input *input, struct rp_proposal *ret)
 {
     enum { WAYS = 4 };
     const struct rp_kernel_source *source = input->source;
 
+    if (propose_change(input, RP_CHANGE_WIDE_SUM, ret))
+        return 1;
     for (size_t i = 0; i < source->loop_count; i++) {
         rp_autofree char *made = rp_split_sum(source, &source->loops[i], WAYS);
 
@@ -186,9 +205,16 @@ static const struct remedy {
     bool elsewhere; /**< it is tried also where another cause, or none, is known */
     int (*propose)(const struct rp_proposer_input *input, struct rp_proposal *ret);
 } remedies[] = {
-    {"lds_bank_conflicts", false, propose_strides}, {"lds_bank_conflicts", true, propose_padding},
-    {"register_spills", false, propose_bounds},     {"low_occupancy", false, propose_bounds},
-    {"memory_latency", true, propose_change},
+    {"lds_bank_conflicts", false, propose_strides},
+    {"lds_bank_conflicts", true, propose_padding},
+    {"register_spills", false, propose_bounds},
+    {"low_occupancy", false, propose_bounds},
+    {"memory_latency", true, propose_element},
+    {"memory_latency", false, propose_tile},
+    {"barrier", false, propose_tile},
+    {"memory_latency", true, propose_wide},
+    {"hbm_bandwidth", false, propose_wide},
+    {"l1_bandwidth", false, propose_wide},
 };
 
 static bool is_for_cause(const struct rp_proposer_input *input, const struct remedy *remedy)

@@ -17,12 +17,17 @@ static const char sources_hip[] =
     "struct __hip_builtin_threadIdx_t { unsigned x, y, z; };\n"
     "extern \"C\" __device__ const __attribute__((weak)) __hip_builtin_threadIdx_t threadIdx;\n"
     "extern \"C\" __device__ const __attribute__((weak)) __hip_builtin_threadIdx_t blockDim;\n"
+    "extern \"C\" __device__ const __attribute__((weak)) __hip_builtin_threadIdx_t blockIdx;\n"
+    "extern \"C\" __device__ const __attribute__((weak)) __hip_builtin_threadIdx_t gridDim;\n"
     "extern \"C\" __device__ void __syncthreads();\n"
     "extern \"C\" __device__ void __threadfence();\n"
     "extern \"C\" __device__ int printf(const char *, ...);\n"
     "__device__ float atomicAdd(float *, float);\n"
     "__device__ float sqrtf(float);\n"
     "__device__ float expf(float);\n"
+    "__device__ float fmaxf(float, float);\n"
+    "__device__ float __shfl_down(float, int);\n"
+    "__device__ int __ballot(int);\n"
     "namespace evil { __device__ float sqrtf(float); }\n";
 
 /** A new folder, with that header in it. */
