@@ -69,9 +69,9 @@ const char *rp_outer_constant(const struct rp_ast_node *node, const struct rp_as
 }
 
 static bool read_size(const struct rp_ast_node *node, const struct rp_ast_node *function,
-                      struct rp_lanes_size *ret)
+                      struct rp_sharing_size *ret)
 {
-    struct rp_lanes_size size = {0};
+    struct rp_sharing_size size = {0};
 
     node = rp_ast_bare(node);
     if (rp_ast_is_index_of(node, "blockDim", 'x')) {
@@ -85,14 +85,14 @@ static bool read_size(const struct rp_ast_node *node, const struct rp_ast_node *
     return true;
 }
 
-static bool is_same_size(const struct rp_lanes_size *a, const struct rp_lanes_size *b)
+static bool is_same_size(const struct rp_sharing_size *a, const struct rp_sharing_size *b)
 {
     return a->number == b->number && a->name == b->name;
 }
 
 /** Reads gridDim.x * blockDim.x, or blockIdx.x * blockDim.x. */
 static bool read_product(const struct rp_ast_node *node, const char *index,
-                         const struct rp_ast_node *function, struct rp_lanes_size *ret)
+                         const struct rp_ast_node *function, struct rp_sharing_size *ret)
 {
     struct parts factors = {0};
 
@@ -112,7 +112,7 @@ static bool is_work_item(const struct rp_ast_node *node, const struct rp_ast_nod
 
 /** Reads threadIdx.x % 64, and threadIdx.x & 63 for it. */
 static bool read_group(const struct rp_ast_node *node, const struct rp_ast_node *function,
-                       struct rp_lanes_size *ret)
+                       struct rp_sharing_size *ret)
 {
     const bool mask = is_binary(node, "&");
 
@@ -126,10 +126,10 @@ static bool read_group(const struct rp_ast_node *node, const struct rp_ast_node 
 
 static bool read_step(const struct rp_ast_node *step, struct rp_loop_lanes *ret)
 {
-    ret->kind = RP_LANES_OF_GRID;
+    ret->kind = RP_SHARED_BY_GRID;
     if (read_product(step, "gridDim", ret->function, &ret->size))
         return true;
-    ret->kind = RP_LANES_OF_WORKGROUP;
+    ret->kind = RP_SHARED_BY_WORKGROUP;
     return read_size(resolved(step, ret->function), ret->function, &ret->size);
 }
 
@@ -148,11 +148,11 @@ bool rp_loop_lanes_find(const struct rp_ast_node *function, const struct rp_ast_
         return false;
     for (size_t i = 0; i < terms.count; i++) {
         const struct rp_ast_node *term = terms.list[i];
-        struct rp_lanes_size size;
+        struct rp_sharing_size size;
 
         if (is_work_item(term, function))
             work_items++;
-        else if (lanes.kind == RP_LANES_OF_GRID &&
+        else if (lanes.kind == RP_SHARED_BY_GRID &&
                  read_product(term, "blockIdx", function, &size) &&
                  is_same_size(&size, &lanes.size))
             workgroups++;
@@ -161,9 +161,9 @@ bool rp_loop_lanes_find(const struct rp_ast_node *function, const struct rp_ast_
         else
             others[other_count++] = term;
     }
-    if (groups == 1 && work_items == 0 && lanes.kind == RP_LANES_OF_WORKGROUP)
-        lanes.kind = RP_LANES_OF_GROUP;
-    else if (groups != 0 || work_items != 1 || workgroups != (lanes.kind == RP_LANES_OF_GRID))
+    if (groups == 1 && work_items == 0 && lanes.kind == RP_SHARED_BY_WORKGROUP)
+        lanes.kind = RP_SHARED_BY_GROUP;
+    else if (groups != 0 || work_items != 1 || workgroups != (lanes.kind == RP_SHARED_BY_GRID))
         return false;
     lanes.offset = other_count > 0;
     for (size_t i = 0; i < other_count; i++)
@@ -217,9 +217,9 @@ static bool is_same_variable(const struct rp_loop_lanes *lanes, const struct rp_
 bool rp_is_group_number(const struct rp_loop_lanes *lanes, const struct rp_ast_node *node)
 {
     const bool shift = is_binary(node, ">>");
-    struct rp_lanes_size size;
+    struct rp_sharing_size size;
 
-    if (lanes->kind != RP_LANES_OF_GROUP || (!shift && !is_binary(node, "/")) ||
+    if (lanes->kind != RP_SHARED_BY_GROUP || (!shift && !is_binary(node, "/")) ||
         !is_work_item(&node->children[0], lanes->function) ||
         !read_size(resolved(&node->children[1], lanes->function), lanes->function, &size))
         return false;
@@ -250,7 +250,7 @@ static bool is_same(const struct rp_loop_lanes *lanes, const struct rp_ast_node 
         if (rp_ast_is_index_of(node, "threadIdx", 'x'))
             return false;
         if (rp_ast_is_index_of(node, "blockIdx", 'x'))
-            return lanes->kind != RP_LANES_OF_GRID;
+            return lanes->kind != RP_SHARED_BY_GRID;
         if (rp_ast_is(node, "PseudoObjectExpr"))
             return rp_ast_is_index(node);
     }
@@ -270,7 +270,7 @@ bool rp_is_same_in_lanes(const struct rp_loop_lanes *lanes, const struct rp_ast_
     return is_same(lanes, node, 0);
 }
 
-static void add_size(const struct rp_lanes_size *size, struct rp_buf *out)
+static void add_size(const struct rp_sharing_size *size, struct rp_buf *out)
 {
     if (size->text)
         rp_buf_puts(out, size->text);
@@ -280,11 +280,11 @@ static void add_size(const struct rp_lanes_size *size, struct rp_buf *out)
 
 void rp_add_lane(const struct rp_loop_lanes *lanes, struct rp_buf *out)
 {
-    if (lanes->kind == RP_LANES_OF_WORKGROUP) {
+    if (lanes->kind == RP_SHARED_BY_WORKGROUP) {
         rp_buf_puts(out, "threadIdx.x");
         return;
     }
-    rp_buf_puts(out, lanes->kind == RP_LANES_OF_GROUP ? "(threadIdx.x % " : "(blockIdx.x * ");
+    rp_buf_puts(out, lanes->kind == RP_SHARED_BY_GROUP ? "(threadIdx.x % " : "(blockIdx.x * ");
     add_size(&lanes->size, out);
-    rp_buf_puts(out, lanes->kind == RP_LANES_OF_GROUP ? ")" : " + threadIdx.x)");
+    rp_buf_puts(out, lanes->kind == RP_SHARED_BY_GROUP ? ")" : " + threadIdx.x)");
 }

@@ -12,14 +12,14 @@
 struct rp_ast_node;
 struct rp_buf;
 
-enum rp_lanes_kind {
-    RP_LANES_OF_GRID,      /**< blockIdx.x * blockDim.x + threadIdx.x, by gridDim.x * blockDim.x */
-    RP_LANES_OF_WORKGROUP, /**< threadIdx.x, by blockDim.x */
-    RP_LANES_OF_GROUP,     /**< threadIdx.x % 64, by 64 */
+enum rp_sharing_kind {
+    RP_SHARED_BY_GRID,      /**< blockIdx.x * blockDim.x + threadIdx.x, by gridDim.x * blockDim.x */
+    RP_SHARED_BY_WORKGROUP, /**< threadIdx.x, by blockDim.x */
+    RP_SHARED_BY_GROUP,     /**< threadIdx.x % 64, by 64 */
 };
 
 /** Of a workgroup or a part of one, as the text has it. */
-struct rp_lanes_size {
+struct rp_sharing_size {
     int64_t number;   /**< 0: it is not known */
     uint64_t name;    /**< of a constant outside of the kernel; 0: it has none */
     const char *text; /**< "blockDim.x", or that name; NULL: it is the number */
@@ -27,8 +27,8 @@ struct rp_lanes_size {
 
 struct rp_loop_lanes {
     const struct rp_ast_node *function, *loop;
-    enum rp_lanes_kind kind;
-    struct rp_lanes_size size;
+    enum rp_sharing_kind kind;
+    struct rp_sharing_size size;
     bool offset; /**< lane 0 begins elsewhere than at 0 */
 };
 

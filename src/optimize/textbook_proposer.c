@@ -210,7 +210,7 @@ static const struct remedy {
     {"register_spills", false, propose_bounds},
     {"low_occupancy", false, propose_bounds},
     {"memory_latency", true, propose_element},
-    {"memory_latency", false, propose_tile},
+    {"memory_latency", true, propose_tile},
     {"barrier", false, propose_tile},
     {"memory_latency", true, propose_wide},
     {"hbm_bandwidth", false, propose_wide},
@@ -268,8 +268,8 @@ static int propose_textbook(void *state, const struct rp_proposer_input *input,
 
 const struct rp_proposer rp_proposer_textbook = {
     .name = "textbook",
-    .summary = "rows of LDS on different banks, launch bounds, sums side by side, unrolled loops; "
-               "needs no network",
+    .summary = "rows of LDS on different banks, launch bounds, wider and earlier loads, sums side "
+               "by side, unrolled loops; needs no network",
     .changes_body = true,
     .open = open_textbook,
     .propose = propose_textbook,

@@ -200,12 +200,13 @@ static bool is_exchanged(const struct wide_loop *wide, const struct rp_ast_node 
     static const char *const names[] = {"shfl", "reduce", "warp", "wave", "block", "dpp"};
     const struct rp_ast_node *target = rp_ast_call_target(node);
     const char *name = target ? rp_ast_callee(target) : NULL;
-    const bool of_grid = wide->lanes.kind == RP_LANES_OF_GRID;
+    const bool of_grid = wide->lanes.kind == RP_SHARED_BY_GRID;
     bool exchanges = has(name, "atomic");
 
     if (node == wide->loop)
         return false;
-    /* Parts of sums of one workgroup are others than before: the grid must add up all of them. */
+    /* Parts of sums of one workgroup are not the same as before: the grid must add up all of them.
+     */
     for (size_t i = 0; i < sizeof names / sizeof *names && !of_grid; i++)
         exchanges |= has(name, names[i]);
     if (exchanges && (of_grid || rp_ast_names(node, sum)))
@@ -342,14 +343,14 @@ static bool is_written(const struct rp_effects *effects, uint64_t pointer)
 }
 
 /** Other parts of the kernel may write what is read here, or use what is written: then the lane
- * that does so is another one than before, and only a barrier brings it there. */
+ * that does so is not the same as before, and only a barrier brings it there. */
 static bool is_handed_over(const struct wide_loop *wide, const struct rp_effects *in_loop)
 {
     struct rp_effects all = {0};
     bool waits, good = true;
 
     rp_effects_find(wide->function, wide->function, &all);
-    waits = all.barriers > 0 && wide->lanes.kind != RP_LANES_OF_GRID;
+    waits = all.barriers > 0 && wide->lanes.kind != RP_SHARED_BY_GRID;
     for (size_t i = 0; i < wide->access_count && !waits; i++) {
         const uint64_t pointer = wide->accesses[i].base->ref_id;
         const bool elsewhere = uses_of(wide->function, pointer) > uses_of(wide->loop, pointer);
@@ -615,7 +616,7 @@ static bool is_size_of_launch(const struct wide_loop *wide)
 {
     const struct rp_loop_text *text = &wide->text;
 
-    if (wide->lanes.kind != RP_LANES_OF_WORKGROUP || !wide->lanes.size.name)
+    if (wide->lanes.kind != RP_SHARED_BY_WORKGROUP || !wide->lanes.size.name)
         return true;
     for (size_t at = 0; at + 2 < text->begin; at++)
         if (rp_loop_is(text, at, "__launch_bounds__") &&
@@ -629,7 +630,7 @@ static void propose(struct wide_loop *wide, const struct rp_source_loop *of)
     struct rp_kernel_source *source = wide->source;
     const size_t end = source->begin + wide->text.tokens.list[wide->text.end - 1].end;
     rp_autofree char *indent = rp_indent_of(source->text, of->begin);
-    const bool of_group = wide->lanes.kind == RP_LANES_OF_GROUP;
+    const bool of_group = wide->lanes.kind == RP_SHARED_BY_GROUP;
     rp_autobuf out = {0};
 
     rp_buf_add(&out, source->text + source->begin, of->pragma_begin - source->begin);

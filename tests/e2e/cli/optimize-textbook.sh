@@ -37,3 +37,48 @@ import json, sys
 attempt, = json.load(open(sys.argv[1]))["accepted"]
 assert attempt["ratio"]["low"] > 3, attempt["ratio"]
 END
+
+# The same output of the source as it was and of the accepted one, for as many elements as these.
+same_with() # NAME SIZE...
+{
+    local name=$1 size
+    shift
+    expect 0 rocm-perf hipcc -O3 "${name}_opt.hip" -o "$name-opt"
+    for size; do
+        expect 0 rocm-perf run --device software --timing off "./$name" "$size"
+        cp out was
+        expect 0 rocm-perf run --device software --timing off "./$name-opt" "$size"
+        cmp out was || fail "$name: another output with $size"
+    done
+}
+
+# Each lane takes neighbours, and the next tile is loaded early.
+gain() # FOLDER LEAST
+{
+    python3 - "$1/optimize.json" "$2" <<'END' || fail "no gain"
+import json, sys
+attempt, = json.load(open(sys.argv[1]))["accepted"]
+assert attempt["ratio"]["low"] > float(sys.argv[2]), attempt["ratio"]
+END
+}
+
+cp "$SOURCE/tests/e2e/programs/neighbours.hip" .
+expect 0 rocm-perf hipcc -O3 -g neighbours.hip -o neighbours
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf optimize ./neighbours --device software --kernel scale_and_add --max-iters 1 \
+    --max-rounds 1 -o wide
+says out "load 4 neighbours at once in the loop at line 18: accepted"
+gain wide 1.5
+same_with neighbours 0 1 2 3 5 64 257 1023
+rm neighbours_opt.*
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf optimize ./neighbours --device software --kernel row_norms --max-iters 3 \
+    --max-rounds 1 -o wide_sum
+says out "load 4 neighbours at once in the loop at line 28: accepted"
+says out "changes rounding: largest difference"
+gain wide_sum 1.5
+
+cp "$SOURCE/tests/e2e/programs/next_tiles.hip" .
+expect 0 rocm-perf hipcc -O3 -g next_tiles.hip -o next_tiles
+expect 0 env -u ROCM_PERF_DEVICE_TIMING rocm-perf optimize ./next_tiles --device software --max-iters 1 --max-rounds 1 -o tiles
+says out "load the next tile of rows while one is used in the loop at line 15: accepted"
+gain tiles 1.4
+same_with next_tiles 1 15 16 17 31 32 33

@@ -418,6 +418,74 @@ static void a_sum_in_a_register_is_split_next(void **state)
     rp_compile_command_free(own);
 }
 
+/* A tile and a loop of a workgroup of 128 are there, and a sum of the lanes. */
+static const char loads[] =
+    "#include \"hip_small.h\"\n"
+    "__global__ void loads(const float *p, const float *q, float *y, int n)\n"
+    "{\n"
+    "    __shared__ float tile[64];\n"
+    "    float sum = 0;\n"
+    "    for (int t = 0; t < n; t += 64) {\n"
+    "        tile[threadIdx.x] = p[t + threadIdx.x];\n"
+    "        __syncthreads();\n"
+    "        sum += tile[63 - threadIdx.x];\n"
+    "        __syncthreads();\n"
+    "    }\n"
+    "    for (int i = threadIdx.x; i < n; i += 128) y[i] = q[i];\n"
+    "    for (int i = threadIdx.x; i < n; i += blockDim.x) sum += q[i];\n"
+    "    tile[threadIdx.x] = sum;\n"
+    "}\n";
+
+static const struct {
+    const char *cause;
+    uint64_t workgroup;
+    const char *titles[4]; /**< in this order; parts of them */
+} orders[] = {
+    {"memory_latency", 128, {"next tile", "neighbours at once in the loop at line 12", "line 13"}},
+    {"memory_latency", 64, {"next tile", "unroll", "neighbours at once in the loop at line 13"}},
+    {"barrier", 128, {"next tile", "neighbours at once in the loop at line 12", "line 13"}},
+    {"l1_bandwidth", 128, {"neighbours at once in the loop at line 12", "next tile", "line 13"}},
+    {"hbm_bandwidth", 128, {"neighbours at once in the loop at line 12", "next tile", "line 13"}},
+    {NULL,
+     128,
+     {"next tile", "neighbours at once in the loop at line 12", "line 13", "add up 4 sums"}},
+};
+
+static void check_order(const struct rp_kernel_source *s, size_t index)
+{
+    struct rp_kernel_facts facts = {.cause = (char *)(uintptr_t)orders[index].cause};
+    struct rp_attempt attempts[4] = {0};
+    struct rp_proposal made[4] = {0};
+    struct rp_proposer_input input = {.source = s,
+                                      .facts = &facts,
+                                      .attempts = attempts,
+                                      .largest_workgroup = orders[index].workgroup};
+    struct rp_err err = RP_ERR_INIT;
+
+    for (size_t i = 0; i < 4 && orders[index].titles[i]; i++) {
+        assert_int_equal(rp_proposer_textbook.propose(NULL, &input, &made[i], &err), 1);
+        if (!strstr(made[i].title, orders[index].titles[i]))
+            fail_msg("%s, %zu: %s", orders[index].cause, i, made[i].title);
+        attempts[input.attempt_count++] =
+            (struct rp_attempt){.kernel_text = made[i].kernel_text, .outcome = "equal"};
+    }
+    for (size_t i = 0; i < 4; i++)
+        rp_proposal_free(&made[i]);
+}
+
+static void loads_are_changed_first_where_they_limit(void **state)
+{
+    rp_autofree char *path = scratch_put("l.hip", loads);
+    struct rp_compile_command *own = sources_command("hipcc -nogpuinc -O3 {source}", path);
+    struct rp_kernel_source *s = sources_kernel(own, path, "_Z5loadsPKfS0_Pfi");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        check_order(s, i);
+    rp_kernel_source_free(s);
+    rp_compile_command_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +495,7 @@ int main(void)
         cmocka_unit_test(sums_are_split_where_nothing_else_happens),
         cmocka_unit_test(an_element_is_kept_in_a_register_where_nothing_else_can_use_it),
         cmocka_unit_test(a_sum_in_a_register_is_split_next),
+        cmocka_unit_test(loads_are_changed_first_where_they_limit),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
