@@ -165,8 +165,8 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
                      uint8_t *contents, struct rp_err *err)
 {
     struct rp_variation_runs *v = data;
-    const bool sizes = v->sizes && rp_trial_may_change(m);
-    enum rp_number_type type = sizes ? rp_rounding_bound_type(v->trial, contents, bytes) : RP_EXACT;
+    const bool bound = v->bound && rp_trial_may_change(m);
+    enum rp_number_type type = bound ? rp_rounding_bound_type(v->trial, contents, bytes) : RP_EXACT;
     uint64_t count = 0;
     int rc = 0;
 
@@ -175,10 +175,11 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     v->changed += count;
     if (also_updates(v) && rp_trial_may_change(m))
         rc = update_page(v, m, page, bytes, contents, &count, err);
-    if (sizes && type == RP_EXACT) /* It was zeros. */
+    if (bound && type == RP_EXACT) /* It was zeros. */
         type = rp_rounding_bound_type(v->trial, contents, bytes);
-    if (sizes)
-        rp_rounding_bound_sizes(type, bytes, contents);
+    if (bound)
+        rp_rounding_bound_change(type, v->bound, rp_replay_place(v->trial->r, m, page), bytes,
+                                 contents);
     return rc < 0 ? rc : rp_trial_poison_page(v->trial, m, page, bytes, contents, err);
 }
 
@@ -518,27 +519,40 @@ static int keep_bound(void *data, const struct rp_capture_memory *m, uint64_t pa
     (void)expected;
     (void)err;
     if (kept)
-        rp_rounding_bound_keep(v->trial, m, page, kept->written, contents);
+        rp_rounding_bound_keep(v->trial, v->bound, m, page, kept->written, contents,
+                               kept->contents);
     return 0;
 }
 
-/** Runs the captured kernel with the sizes of the inputs of now. */
+static int run_for_bound(struct rp_variation_runs *v, unsigned bound, struct rp_err *err)
+{
+    double us;
+    int rc;
+
+    v->bound = bound;
+    rc = run(v, &us, err);
+    if (rc == 0)
+        rc = rp_replay_look_at(v->trial->r, keep_bound, v, err);
+    v->bound = RP_BOUND_AS_THEY_ARE;
+    return rc;
+}
+
+/** Runs the captured kernel with what the inputs of now are for a bound. */
 static int find_bound(struct rp_variation_runs *v, struct rp_err *err)
 {
     struct rp_replay_trial *trial = v->trial;
     const struct rp_replay_kernel *kernel = trial->r->kernel;
-    double us;
-    int rc = rp_rounding_bound_find(trial, err); /* whether it has one at all */
+    const bool known = trial->bound.proved || trial->bound.noise;
+    int rc = known ? 0 : rp_rounding_bound_find(trial, err); /* whether it has one at all */
 
     if (rc < 0 || !trial->bound.wanted)
         return rc;
     rp_rounding_bound_begin(&trial->bound, (int)v->now);
     trial->r->kernel = &trial->r->original;
-    v->sizes = true;
-    rc = run(v, &us, err);
-    v->sizes = false;
-    if (rc == 0)
-        rc = rp_replay_look_at(trial->r, keep_bound, v, err);
+    if (trial->bound.proved)
+        rc = run_for_bound(v, RP_BOUND_SIZES, err);
+    for (unsigned i = 0; trial->bound.noise && i < RP_NOISE_LEVELS && rc == 0; i++)
+        rc = run_for_bound(v, RP_BOUND_MOVED + i, err);
     trial->r->kernel = kernel;
     return rc;
 }

@@ -58,7 +58,7 @@ struct rp_variation_runs {
     bool misled;     /**< the kernel is told the captured size of workgroups */
     struct rp_size_change size;
     struct rp_overlap overlap;
-    bool sizes; /**< inputs are made positive, too, for the bound of what rounding may do */
+    unsigned bound; /**< enum rp_bound_inputs: inputs are changed for what rounding may do, too */
     struct rp_inputs_rule rule;
     bool asked_words; /**< by .inputs */
     struct {

@@ -767,11 +767,17 @@ static struct kind kind_of(const struct rp_inputs_rule *rule, const uint8_t *pag
     return kind;
 }
 
-/* A maximum of what is negative everywhere, and not by the page, is found by this only. */
-/* A number that is 0 would be the largest of all: it becomes the one before it. */
-static uint64_t all_negative(struct kind kind, size_t bytes, uint8_t *page)
+/* A maximum of what is negative everywhere, and not by the page, is found by this only. A number
+ * that is 0 would be the largest of all: it becomes the one before it. In each second piece of 8
+ * KiB numbers lie between -128 and -256, of which the exponential is 0. */
+static uint64_t all_negative(struct kind kind, uint64_t seed, size_t bytes, uint8_t *page)
 {
+    enum { PIECE = 8192, FAR = 7 };
     const uint64_t sign = (uint64_t)1 << (kind.bytes * 8 - 1);
+    const struct rp_number_shape shape = rp_number_shape(kind.number ? *kind.number : RP_F32);
+    const uint64_t one = (uint64_t)1 << shape.fraction_bits;
+    const uint64_t bias = ((uint64_t)1 << (shape.exponent_bits - 1)) - 1;
+    const bool far = kind.number && seed / PIECE % 2;
     uint64_t count = 0, last = 0;
 
     for (size_t at = 0; (kind.number || kind.small) && at + kind.bytes <= bytes; at += kind.bytes) {
@@ -781,6 +787,8 @@ static uint64_t all_negative(struct kind kind, size_t bytes, uint8_t *page)
         if (bits == 0 && kind.number)
             bits = last;
         last = bits;
+        if (far)
+            bits = sign | (bias + FAR) * one | bits % one;
         memcpy(page + at, &bits, kind.bytes);
         count += bits != was;
     }
@@ -870,7 +878,7 @@ static uint64_t change_rare(enum rp_variation variation, const struct rp_inputs_
         return 0;
     switch (variation) {
     case RP_VARY_NEGATIVE:
-        return all_negative(kind, bytes, page);
+        return all_negative(kind, seed, bytes, page);
     case RP_VARY_FEW:
         return few_values(kind, seed, bytes, page);
     case RP_VARY_SPARSE:

@@ -652,7 +652,8 @@ static void print_comparison_json(const struct rp_replay *r, const struct rp_rep
     rp_replay_put_string(c->trial.rule_text);
     printf(", \"compare_runs\": %u, \"rounding\": ", c->trial.own.runs);
     if (c->trial.bound.words)
-        printf("{\"largest\": %.6g, \"allowed\": %.6g}", c->trial.bound.largest,
+        printf("{\"by\": \"%s\", \"largest\": %.6g, \"allowed\": %.6g}",
+               c->trial.bound.noise ? "inputs" : "terms", c->trial.bound.largest,
                c->trial.bound.allowed);
     else
         printf("null");

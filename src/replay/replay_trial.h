@@ -14,6 +14,7 @@
 #include "replay/output_rules.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
+#include "replay/rounding_noise.h"
 
 enum {
     RP_COMPARE_TEXT = 160,           /**< of several rules */
@@ -89,25 +90,46 @@ void rp_derived_tolerance_compare_roughly(const struct rp_derived_tolerance *own
                                           uint64_t page, const uint8_t *got,
                                           const uint8_t *expected, uint64_t *ret_bad);
 
-/* How far a result may be off that adds up in another order (rounding_bound.c). */
+/* How far a result may be off that is computed in another order (rounding_bound.c). */
 
 enum { RP_BOUND_NONE = -2, RP_BOUND_CAPTURED = -1 }; /* inputs; others are variations */
 
-/** What the captured kernel gives for the absolute values of its inputs. */
+/** From which inputs the captured kernel is run for a bound. */
+enum rp_bound_inputs {
+    RP_BOUND_AS_THEY_ARE,
+    RP_BOUND_SIZES, /**< their absolute values, for sums of products */
+    RP_BOUND_MOVED, /**< and RP_NOISE_LEVELS - 1 more: by units in the last place, for others
+                         (rounding_noise.h) */
+};
+
+/** What it gives for these. */
 struct rp_bound_page {
     struct rp_page_key key;
     enum rp_number_type type;
-    uint8_t sizes[RP_PAGE_BYTES];
+    union {
+        struct rp_rounding_noise noise; /**< for RP_BOUND_MOVED */
+        uint8_t sizes[RP_PAGE_BYTES];   /**< for RP_BOUND_SIZES */
+    };
+};
+
+struct rp_bound_type {
+    struct rp_page_key key;
+    enum rp_number_type type;
 };
 
 struct rp_rounding_bound {
     bool wanted; /**< no rule was given, and it is not known that there is no bound */
     bool proved; /**< the captured kernel computes sums of products */
+    bool noise;  /**< it does not, but follows its inputs as on a straight line */
     int inputs;  /**< whose pages these are */
+    double size; /**< of the largest page (noise.size) */
     struct {
         RP_VEC(struct rp_bound_page);
     } pages;
-    uint64_t words;          /**< that were off and near enough */
+    struct {
+        RP_VEC(struct rp_bound_type);
+    } types;        /**< with the captured inputs; others may give what is no number's own */
+    uint64_t words; /**< that were off and near enough */
     double largest, allowed; /**< of the word that is off by most of what it may be */
 };
 
@@ -120,12 +142,18 @@ void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs);
 /** Returns the type of the numbers in a page of inputs. RP_EXACT: it has none. */
 enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial, const uint8_t *page,
                                            size_t bytes);
-/** Makes the numbers of a page positive. */
-void rp_rounding_bound_sizes(enum rp_number_type type, size_t bytes, uint8_t *page);
-/** Keeps a page of what the captured kernel gives for those. @param written  words that are results
- */
-void rp_rounding_bound_keep(struct rp_replay_trial *trial, const struct rp_capture_memory *m,
-                            uint64_t page, const uint64_t *written, const uint8_t *contents);
+/** Makes a page of numbers what it is for a bound.
+ * @param inputs enum rp_bound_inputs
+ * @param seed  of the page's place */
+void rp_rounding_bound_change(enum rp_number_type type, unsigned inputs, uint64_t seed,
+                              size_t bytes, uint8_t *page);
+/** Keeps a page of what the captured kernel gives for those.
+ * @param written  words that are results
+ * @param expected what it gives for inputs as they are */
+void rp_rounding_bound_keep(struct rp_replay_trial *trial, unsigned inputs,
+                            const struct rp_capture_memory *m, uint64_t page,
+                            const uint64_t *written, const uint8_t *contents,
+                            const uint8_t *expected);
 /** Says by how much results differ, in a line, if they do. */
 void rp_rounding_bound_print(const struct rp_rounding_bound *bound, const char *who);
 /** Takes words off the wrong ones that are near enough. */

@@ -1,12 +1,13 @@
 /**
  * @file rounding_bound.c
- * @brief How far a result may be off that adds up in another order.
+ * @brief How far a result may be off that is computed in another order.
  *
  * Each addition is off by at most half a unit in the last place of its result, and no partial sum
  * is larger than the sum of its terms' sizes. That sum is what the captured kernel gives for the
  * absolute values of its inputs, if it computes sums of products: then its result is a power of two
  * times as large for inputs twice as large, exactly, as nothing is rounded differently. For any
- * other kernel there is no bound.
+ * other kernel it is what the last digits of its inputs change, if it follows these as on a
+ * straight line (rounding_noise.h).
  */
 #include <math.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
 #include "replay/replay_trial.h"
+#include "replay/rounding_noise.h"
 
 /* Roundings of n terms in a row are off by less than the square root of n units, mostly; 16 are
  * what 250 terms are off by. Sixteen bits instead of 32 are off by 8,000. */
@@ -32,18 +34,19 @@ enum { MOST_UNITS = 16 };
 
 enum { MOST_PAGES = 1 << 16, MOST_DEGREE = 4 };
 
-enum change { DOUBLE, ABSOLUTE };
+/* Besides enum rp_bound_inputs. */
+enum { DOUBLED = RP_BOUND_MOVED + RP_NOISE_LEVELS };
 
 /* --- other inputs -------------------------------------------------------------------------- */
 
-static uint64_t changed_number(enum rp_number_type type, enum change change, uint64_t bits)
+static uint64_t changed_number(enum rp_number_type type, bool doubled, uint64_t bits)
 {
     const struct rp_number_shape shape = rp_number_shape(type);
     const uint64_t one = (uint64_t)1 << shape.fraction_bits;
     const uint64_t sign = (uint64_t)1 << (shape.fraction_bits + shape.exponent_bits);
     const uint64_t exponent = (bits & (sign - 1)) / one, most = sign / one - 1;
 
-    if (change == ABSOLUTE)
+    if (!doubled)
         return bits & ~sign;
     return exponent == 0 || exponent + 1 >= most ? bits : bits + one;
 }
@@ -54,20 +57,24 @@ enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial, 
     struct rp_inputs_rule rule;
     struct rp_err ignored = RP_ERR_INIT;
 
-    if (rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0 || rule.none)
+    if ((bytes == RP_PAGE_BYTES && rp_is_zero_page(page)) || /* as most pages are */
+        rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0 || rule.none)
         return RP_EXACT;
     rule.vouched = true; /* Weights of a filter are few. */
     return rp_inputs_type(&rule, &trial->addresses, page, bytes);
 }
 
-static uint64_t change_numbers(enum rp_number_type type, enum change change, size_t bytes,
-                               uint8_t *page)
+static uint64_t change_numbers(enum rp_number_type type, unsigned inputs, uint64_t seed,
+                               size_t bytes, uint8_t *page)
 {
     const unsigned width = rp_number_shape(type).bytes;
     uint64_t count = 0;
 
+    if (inputs >= RP_BOUND_MOVED && inputs < DOUBLED)
+        return rp_noise_move(type, inputs - RP_BOUND_MOVED, seed, bytes, page);
     for (size_t at = 0; type != RP_EXACT && at + width <= bytes; at += width) {
-        const uint64_t bits = changed_number(type, change, rp_number_load(page + at, width));
+        const uint64_t bits =
+            changed_number(type, inputs == DOUBLED, rp_number_load(page + at, width));
 
         count += bits != rp_number_load(page + at, width);
         memcpy(page + at, &bits, width);
@@ -75,9 +82,10 @@ static uint64_t change_numbers(enum rp_number_type type, enum change change, siz
     return count;
 }
 
-void rp_rounding_bound_sizes(enum rp_number_type type, size_t bytes, uint8_t *page)
+void rp_rounding_bound_change(enum rp_number_type type, unsigned inputs, uint64_t seed,
+                              size_t bytes, uint8_t *page)
 {
-    change_numbers(type, ABSOLUTE, bytes, page);
+    change_numbers(type, inputs, seed, bytes, page);
 }
 
 /* --- with the captured inputs -------------------------------------------------------------- */
@@ -89,7 +97,7 @@ enum { INPUT_BITS = 1 << 26 };
 
 struct look {
     struct rp_replay_trial *trial;
-    enum change change;
+    unsigned inputs; /**< enum rp_bound_inputs, or DOUBLED */
     uint64_t changed;
     bool odd;             /**< the result is no power of two times as large */
     int degree;           /**< of that; -1: not known yet */
@@ -143,13 +151,13 @@ static int edit_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     struct look *look = data;
     enum rp_number_type type;
 
-    (void)page;
     (void)err;
     if (!rp_trial_may_change(m) || rp_is_zero_page(contents))
         return 0;
     type = rp_rounding_bound_type(look->trial, contents, bytes);
     note_inputs(look, type, bytes, contents);
-    look->changed += change_numbers(type, look->change, bytes, contents);
+    look->changed += change_numbers(type, look->inputs, rp_replay_place(look->trial->r, m, page),
+                                    bytes, contents);
     return 0;
 }
 
@@ -235,46 +243,85 @@ static int look_at_double(void *data, const struct rp_capture_memory *m, uint64_
     return 0;
 }
 
-void rp_rounding_bound_keep(struct rp_replay_trial *trial, const struct rp_capture_memory *m,
-                            uint64_t page, const uint64_t *written, const uint8_t *contents)
+/* Inputs of 16 bits that are moved are off by more than what is added up in 32. */
+static enum rp_number_type wide(enum rp_number_type type)
+{
+    return type == RP_F32 || type == RP_F64 ? type : RP_EXACT;
+}
+
+/** Results that are zeros and ones look like no numbers, but are of the type of the captured ones.
+ */
+static enum rp_number_type known_type(struct rp_replay_trial *trial, unsigned inputs,
+                                      struct rp_page_key key, const uint64_t *written,
+                                      const uint8_t *results, size_t bytes)
 {
     struct rp_rounding_bound *bound = &trial->bound;
-    const enum rp_number_type type =
-        result_type(trial, written, contents, rp_replay_page_bytes(m, page));
-    struct rp_bound_page *kept;
+    const struct rp_bound_type *known =
+        rp_page_find(bound->types.items, bound->types.count, sizeof *known, key);
+    enum rp_number_type type;
 
-    if (type == RP_EXACT || bound->pages.count == MOST_PAGES)
+    if (known)
+        return known->type;
+    type = result_type(trial, written, results, bytes);
+    type = inputs == RP_BOUND_SIZES ? type : wide(type);
+    if (bound->inputs == RP_BOUND_CAPTURED && type != RP_EXACT)
+        *(struct rp_bound_type *)rp_vec_add(&bound->types) = (struct rp_bound_type){key, type};
+    return type;
+}
+
+void rp_rounding_bound_keep(struct rp_replay_trial *trial, unsigned inputs,
+                            const struct rp_capture_memory *m, uint64_t page,
+                            const uint64_t *written, const uint8_t *contents,
+                            const uint8_t *expected)
+{
+    struct rp_rounding_bound *bound = &trial->bound;
+    const struct rp_page_key key = {rp_replay_region(trial->r, m), page};
+    struct rp_bound_page *kept = NULL;
+
+    if (inputs > RP_BOUND_MOVED) {
+        kept = rp_page_find(bound->pages.items, bound->pages.count, sizeof *kept, key);
+    } else if (bound->pages.count < MOST_PAGES) {
+        const enum rp_number_type type =
+            known_type(trial, inputs, key, written, inputs == RP_BOUND_SIZES ? contents : expected,
+                       rp_replay_page_bytes(m, page));
+
+        kept = type == RP_EXACT ? NULL : rp_vec_add(&bound->pages);
+        if (kept)
+            *kept = (struct rp_bound_page){.key = key, .type = type};
+    }
+    if (!kept)
         return;
-    kept = rp_vec_add(&bound->pages);
-    kept->key = (struct rp_page_key){rp_replay_region(trial->r, m), page};
-    kept->type = type;
-    memcpy(kept->sizes, contents, RP_PAGE_BYTES);
+    if (inputs == RP_BOUND_SIZES) {
+        memcpy(kept->sizes, contents, RP_PAGE_BYTES);
+        return;
+    }
+    rp_noise_note(kept->type, inputs - RP_BOUND_MOVED, written, contents, expected, &kept->noise);
+    bound->size = fmax(bound->size, kept->noise.size);
 }
 
 static int keep_page(void *data, const struct rp_capture_memory *m, uint64_t page,
                      const uint8_t *contents, const uint8_t *expected, struct rp_err *err)
 {
-    struct rp_replay_trial *trial = data;
+    struct look *look = data;
     const struct rp_write_page *w =
-        rp_write_set_find(&trial->set, rp_replay_region(trial->r, m), page);
+        rp_write_set_find(&look->trial->set, rp_replay_region(look->trial->r, m), page);
 
-    (void)expected;
     (void)err;
     if (w)
-        rp_rounding_bound_keep(trial, m, page, w->written, contents);
+        rp_rounding_bound_keep(look->trial, look->inputs, m, page, w->written, contents, expected);
     return 0;
 }
 
 /** Runs the captured kernel from other inputs. One that does not end with them has no bound: as if
  * numbers of other signs had been tried. */
-static int run_with(struct look *look, enum change change, rp_replay_visit_page visit, void *data,
+static int run_with(struct look *look, unsigned inputs, rp_replay_visit_page visit,
                     struct rp_err *err)
 {
     struct rp_replay *r = look->trial->r;
     double us;
     int rc;
 
-    look->change = change;
+    look->inputs = inputs;
     look->changed = 0;
     rc = rp_replay_fill(r, edit_page, look, err);
     if (rc < 0)
@@ -283,7 +330,7 @@ static int run_with(struct look *look, enum change change, rp_replay_visit_page 
     rc = rp_replay_run(r, &us, err);
     if (rc == 0) {
         rp_replay_step(r, RP_STEP_REST);
-        rc = rp_replay_look_at(r, visit, data, err);
+        rc = rp_replay_look_at(r, visit, look, err);
     }
     return rc;
 }
@@ -292,26 +339,51 @@ void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs)
 {
     bound->pages.count = 0;
     bound->inputs = inputs;
+    bound->size = 0;
+}
+
+/* One page is enough: in others results may be those that inputs do not change. */
+static bool has_noise(const struct rp_rounding_bound *bound)
+{
+    for (size_t i = 0; i < bound->pages.count; i++)
+        if (rp_noise_is_straight(&bound->pages.items[i].noise))
+            return true;
+    return false;
+}
+
+/** Says whether the captured kernel computes sums of products. @param ret_copies  or copies */
+static int is_of_sums(struct look *look, bool *ret_sums, bool *ret_copies, struct rp_err *err)
+{
+    rp_autofree uint8_t *inputs_read = rp_alloc_zero(INPUT_BITS / 8, sizeof *inputs_read);
+    int rc;
+
+    look->inputs_read = inputs_read;
+    rc = run_with(look, DOUBLED, look_at_double, err);
+    *ret_copies = copies(look);
+    *ret_sums = !look->odd && look->degree >= 0 && look->changed && !*ret_copies;
+    look->inputs_read = NULL;
+    return rc;
 }
 
 static int find(struct rp_replay_trial *trial, struct rp_err *err)
 {
-    rp_autofree uint8_t *inputs_read =
-        trial->bound.proved ? NULL : rp_alloc_zero(INPUT_BITS / 8, sizeof *inputs_read);
-    struct look look = {.trial = trial, .degree = -1, .inputs_read = inputs_read};
+    struct rp_rounding_bound *bound = &trial->bound;
+    struct look look = {.trial = trial, .degree = -1};
+    bool copied = false;
     int rc = 0;
 
-    if (!trial->bound.proved)
-        rc = run_with(&look, DOUBLE, look_at_double, &look, err);
-    look.inputs_read = NULL;
-    if (rc < 0 ||
-        (!trial->bound.proved && (look.odd || look.degree < 0 || !look.changed || copies(&look)))) {
-        trial->bound.wanted = false;
+    if (!bound->proved && !bound->noise)
+        rc = is_of_sums(&look, &bound->proved, &copied, err);
+    bound->wanted = rc == 0 && !copied;
+    if (!bound->wanted)
         return rc;
-    }
-    trial->bound.proved = true;
-    rp_rounding_bound_begin(&trial->bound, RP_BOUND_CAPTURED);
-    return run_with(&look, ABSOLUTE, keep_page, trial, err);
+    rp_rounding_bound_begin(bound, RP_BOUND_CAPTURED);
+    if (bound->proved)
+        return run_with(&look, RP_BOUND_SIZES, keep_page, err);
+    for (unsigned i = 0; i < RP_NOISE_LEVELS && rc == 0; i++)
+        rc = run_with(&look, RP_BOUND_MOVED + i, keep_page, err);
+    bound->noise = bound->wanted = rc == 0 && has_noise(bound);
+    return rc;
 }
 
 int rp_rounding_bound_find(struct rp_replay_trial *trial, struct rp_err *err)
@@ -344,17 +416,36 @@ static double max_off(enum rp_number_type type, double result, double size)
                            : MOST_UNITS * ldexp(size, -bits);
 }
 
-static bool is_near(struct rp_rounding_bound *bound, enum rp_number_type type, uint64_t got,
-                    uint64_t expected, uint64_t sizes)
+static bool is_near(struct rp_rounding_bound *bound, const struct rp_bound_page *page, size_t at,
+                    uint64_t got, uint64_t expected)
 {
-    const double a = rp_number_value(type, got), b = rp_number_value(type, expected);
-    const double size = rp_number_value(type, sizes), off = fabs(a - b);
-    const double most = max_off(type, fmax(fabs(a), fabs(b)), size);
+    const double a = rp_number_value(page->type, got), b = rp_number_value(page->type, expected);
+    const double off = fabs(a - b);
+    double most;
 
-    /* Where a sum is larger than its terms together, it is none. */
     if (got == expected)
         return true;
-    if (!isfinite(a) || !isfinite(b) || !isfinite(size) || fabs(b) > size * 1.001 || off > most)
+    if (!isfinite(a) || !isfinite(b))
+        return false;
+    if (!bound->noise) {
+        const double size = rp_number_value(
+            page->type, rp_number_load(page->sizes + at, rp_number_shape(page->type).bytes));
+
+        most = max_off(page->type, fmax(fabs(a), fabs(b)), size);
+        /* Where a sum is larger than its terms together, it is none. */
+        if (!isfinite(size) || fabs(b) > size * 1.001)
+            return false;
+    } else {
+        const double unit = ldexp(1, -(int)rp_number_shape(page->type).fraction_bits);
+
+        /* A result that is larger than the page's others has a last digit that is worth more. And
+         * what is nothing even beside the last digit of other pages is nothing. */
+        most = rp_noise_allowed(page->type, &page->noise);
+        if (page->noise.size > 0)
+            most *= fmax(1, fabs(b) / page->noise.size);
+        most = fmax(most, unit * unit * bound->size);
+    }
+    if (off > most)
         return false;
     bound->words++;
     if (bound->allowed == 0 || off * bound->allowed > bound->largest * most) {
@@ -367,7 +458,8 @@ static bool is_near(struct rp_rounding_bound *bound, enum rp_number_type type, u
 /* Which of the words that are allowed became smaller in size, and which larger. */
 struct sides {
     uint64_t smaller, larger;
-    double last; /**< the latest result: equal ones are off in the same direction */
+    uint64_t odd; /**< whose last bit is set */
+    double last;  /**< the latest result: equal ones are off in the same direction */
 };
 
 static void note_side(struct sides *sides, enum rp_number_type type, uint64_t got,
@@ -377,18 +469,21 @@ static void note_side(struct sides *sides, enum rp_number_type type, uint64_t go
 
     sides->smaller += a < b && b != sides->last;
     sides->larger += a > b && b != sides->last;
+    sides->odd += got & 1 && b != sides->last;
     sides->last = b;
 }
 
 /* Additions in another order round up as often as down. Results of random inputs that are all off
  * to one side have lost digits: of 64 that fall by chance 60 are on one side once in 10^13. */
-static bool loses_digits(const struct sides *sides)
+static bool loses_digits(const struct sides *sides, bool noise)
 {
     enum { LEAST = 64, OF = 16 };
     const uint64_t all = sides->smaller + sides->larger;
     const uint64_t fewer = sides->smaller < sides->larger ? sides->smaller : sides->larger;
 
-    return all >= LEAST && fewer * OF <= all;
+    /* A row that is scaled by one number is off to one side as a whole. Then only results count
+     * that all have a last bit of 0. */
+    return all >= LEAST && (noise ? sides->odd == 0 : fewer * OF <= all);
 }
 
 /** Other last bits of captured numbers (RP_VARY_INTEGERS) are not random: where these are small
@@ -419,22 +514,25 @@ void rp_rounding_bound_allow(struct rp_rounding_bound *bound, int inputs, struct
         for (size_t word = at / 4; word < (at + unit) / 4; word++)
             wrong = wrong || rp_word_in(bad, word);
         for (size_t i = at; wrong && i < at + unit; i += width) {
-            near = near && is_near(bound, page->type, rp_number_load(got + i, width),
-                                   rp_number_load(expected + i, width),
-                                   rp_number_load(page->sizes + i, width));
+            near = near && is_near(bound, page, i, rp_number_load(got + i, width),
+                                   rp_number_load(expected + i, width));
             note_side(&sides, page->type, rp_number_load(got + i, width),
                       rp_number_load(expected + i, width));
         }
         for (size_t word = at / 4; wrong && near && word < (at + unit) / 4; word++)
             bad[word / 64] &= ~((uint64_t)1 << (word % 64));
     }
-    if (has_random_digits(inputs) && loses_digits(&sides))
+    if (has_random_digits(inputs) && loses_digits(&sides, bound->noise))
         memcpy(bad, before, sizeof before);
 }
 
 void rp_rounding_bound_print(const struct rp_rounding_bound *bound, const char *who)
 {
-    if (bound->words)
+    if (bound->words && bound->noise)
+        printf("%s changes rounding: largest difference %.3g, allowed %.3g (8 times what the last "
+               "digits of inputs and results make)\n",
+               who, bound->largest, bound->allowed);
+    else if (bound->words)
         printf("%s changes rounding: largest difference %.3g, allowed %.3g (%d units in the last "
                "place of its terms' sizes, added up)\n",
                who, bound->largest, bound->allowed, MOST_UNITS);

@@ -514,7 +514,7 @@ static uint64_t rare(enum rp_variation variation, void *page)
 {
     const struct rp_inputs_rule rule = rule_of("auto", RP_EXACT);
 
-    return rp_inputs_vary(variation, &rule, &inputs_nowhere, 7 * 4096, RP_PAGE_BYTES, page);
+    return rp_inputs_vary(variation, &rule, &inputs_nowhere, 5 * 4096, RP_PAGE_BYTES, page);
 }
 
 static void make_rare(float *numbers, int32_t *words)
@@ -530,6 +530,7 @@ static void test_all_negative(void **state)
 {
     float numbers[1024], was[1024];
     int32_t words[1024], were[1024];
+    const struct rp_inputs_rule rule = rule_of("auto", RP_EXACT);
 
     (void)state;
     make_rare(was, were);
@@ -544,6 +545,11 @@ static void test_all_negative(void **state)
     numbers[7] = 0; /* It would be the largest. */
     assert_true(rare(RP_VARY_NEGATIVE, numbers) > 600);
     assert_true(numbers[7] == numbers[6] && numbers[7] < 0);
+    make_rare(numbers, words);
+    assert_true(rp_inputs_vary(RP_VARY_NEGATIVE, &rule, &inputs_nowhere, 6 * 4096, RP_PAGE_BYTES,
+                               (uint8_t *)numbers) == 1024);
+    for (int i = 0; i < 1024; i++)
+        assert_true(numbers[i] <= -128 && numbers[i] > -256);
 }
 
 /* Numbers are the same three in each page, whole ones three of the page, which may be indices. */

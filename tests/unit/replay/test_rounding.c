@@ -18,12 +18,12 @@ static uint32_t as_bits(float value)
 static void inputs_are_doubled_or_made_positive(void **state)
 {
     (void)state;
-    assert_int_equal(changed_number(RP_F32, DOUBLE, as_bits(-1.5F)), as_bits(-3.0F));
-    assert_int_equal(changed_number(RP_F32, DOUBLE, as_bits(0.0F)), as_bits(0.0F));
-    assert_int_equal(changed_number(RP_F32, DOUBLE, as_bits(INFINITY)), as_bits(INFINITY));
-    assert_int_equal(changed_number(RP_F32, ABSOLUTE, as_bits(-1.5F)), as_bits(1.5F));
-    assert_int_equal(changed_number(RP_F16, ABSOLUTE, 0xbc00), 0x3c00);
-    assert_int_equal(changed_number(RP_F64, DOUBLE, 0x3ff0000000000000), 0x4000000000000000);
+    assert_int_equal(changed_number(RP_F32, true, as_bits(-1.5F)), as_bits(-3.0F));
+    assert_int_equal(changed_number(RP_F32, true, as_bits(0.0F)), as_bits(0.0F));
+    assert_int_equal(changed_number(RP_F32, true, as_bits(INFINITY)), as_bits(INFINITY));
+    assert_int_equal(changed_number(RP_F32, false, as_bits(-1.5F)), as_bits(1.5F));
+    assert_int_equal(changed_number(RP_F16, false, 0xbc00), 0x3c00);
+    assert_int_equal(changed_number(RP_F64, true, 0x3ff0000000000000), 0x4000000000000000);
 }
 
 static int degree_of(const double (*pairs)[2], size_t count)
@@ -154,6 +154,117 @@ static void digits_that_are_dropped_are_wrong(void **state)
     rp_vec_free(&bound.pages);
 }
 
+/* What a kernel gives for inputs that are moved by some units, at each level. */
+static struct rp_rounding_noise noise_of(float (*kernel)(const float *inputs, unsigned i))
+{
+    static float inputs[SUMS], moved[SUMS], results[SUMS], others[SUMS];
+    uint64_t words[RP_PAGE_MASKS];
+    struct rp_rounding_noise noise;
+
+    memset(words, 0xff, sizeof words);
+    for (unsigned i = 0; i < SUMS; i++)
+        inputs[i] = 1 + (float)(rp_mix64(i) % 1000003) / 1000003;
+    for (unsigned i = 0; i < SUMS; i++)
+        results[i] = kernel(inputs, i);
+    for (unsigned level = 0; level < RP_NOISE_LEVELS; level++) {
+        memcpy(moved, inputs, sizeof moved);
+        assert_int_equal(rp_noise_move(RP_F32, level, 9, sizeof moved, (uint8_t *)moved), SUMS);
+        for (unsigned i = 0; i < SUMS; i++)
+            others[i] = kernel(moved, i);
+        rp_noise_note(RP_F32, level, words, (const uint8_t *)others, (const uint8_t *)results,
+                      &noise);
+    }
+    return noise;
+}
+
+static float normalised(const float *inputs, unsigned i)
+{
+    float squares = 0;
+
+    for (unsigned k = 0; k < SUMS; k++)
+        squares += inputs[k] * inputs[k];
+    return inputs[i] / sqrtf(squares / SUMS + 1e-5F);
+}
+
+static float exponential(const float *inputs, unsigned i)
+{
+    return expf(30 * inputs[i]);
+}
+
+static float rounded(const float *inputs, unsigned i)
+{
+    return rintf(10000 * inputs[i]);
+}
+
+static float counted(const float *inputs, unsigned i)
+{
+    return inputs[i] > 1.5F ? 1 : 2;
+}
+
+/* Rounding of inputs is what norms and exponentials may be off by; what takes steps has to be
+ * equal, but for its own last digit. */
+static void noise_is_what_the_last_digits_of_inputs_make(void **state)
+{
+    struct rp_rounding_noise noise = noise_of(normalised);
+    const double unit = ldexp(1, -23);
+
+    (void)state;
+    assert_true(rp_noise_is_straight(&noise));
+    assert_true(rp_noise_allowed(RP_F32, &noise) > 4 * unit * noise.size);
+    assert_true(rp_noise_allowed(RP_F32, &noise) < 32 * unit * noise.size);
+    noise = noise_of(exponential); /* 30 to 60 units for one */
+    assert_true(rp_noise_is_straight(&noise));
+    assert_true(rp_noise_allowed(RP_F32, &noise) > 100 * unit * noise.size);
+    assert_true(rp_noise_allowed(RP_F32, &noise) < 1000 * unit * noise.size);
+    noise = noise_of(rounded); /* in steps of 1, which the largest move makes many of */
+    assert_true(rp_noise_allowed(RP_F32, &noise) < 0.1);
+    noise = noise_of(counted);
+    assert_false(rp_noise_is_straight(&noise));
+    assert_true(rp_noise_allowed(RP_F32, &noise) < 1e-4);
+}
+
+static void zeros_and_what_is_not_finite_are_not_moved(void **state)
+{
+    float page[4] = {0, INFINITY, NAN, 1e-40F};
+
+    (void)state;
+    assert_int_equal(rp_noise_move(RP_F32, 0, 9, sizeof page, (uint8_t *)page), 0);
+    assert_true(page[0] == 0 && isinf(page[1]) && isnan(page[2]) && page[3] == 1e-40F);
+}
+
+/* Rows that are scaled by one number are off to one side; digits that are dropped leave a last bit
+ * of 0 in all of them. */
+static void digits_that_are_dropped_are_no_noise(void **state)
+{
+    static float got[SUMS], expected[SUMS];
+    struct rp_rounding_bound bound = {.wanted = true, .noise = true, .inputs = RP_VARY_NUMBERS};
+    struct rp_bound_page *page = rp_vec_add(&bound.pages);
+    uint64_t bad[RP_PAGE_MASKS];
+
+    (void)state;
+    *page = (struct rp_bound_page){.key = {3, 5}, .type = RP_F32};
+    page->noise = noise_of(normalised);
+    for (unsigned way = 0; way < 3; way++) {
+        size_t count = 0;
+
+        for (unsigned i = 0; i < SUMS; i++) {
+            const uint32_t bits = as_bits(1 + (float)(rp_mix64(i) % 1000003) / 1000003);
+            const uint32_t off = way == 0 ? bits + 1 : way == 1 ? bits & ~3u : bits + 64;
+
+            memcpy(&expected[i], &bits, sizeof bits);
+            memcpy(&got[i], &off, sizeof off);
+        }
+        rp_compare_words(&rp_exact, (const uint8_t *)got, (const uint8_t *)expected, RP_PAGE_BYTES,
+                         bad);
+        rp_rounding_bound_allow(&bound, RP_VARY_NUMBERS, page->key, (const uint8_t *)got,
+                                (const uint8_t *)expected, bad);
+        for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+            count += (size_t)__builtin_popcountll(bad[i]);
+        assert_true(way == 0 ? count == 0 : count > SUMS / 2);
+    }
+    rp_vec_free(&bound.pages);
+}
+
 /* The lower one of two bf16 or f16 is no fraction of a number of 32 bits. */
 static void pairs_are_told_from_numbers(void **state)
 {
@@ -212,6 +323,9 @@ int main(void)
         cmocka_unit_test(only_sums_of_products_have_a_degree),
         cmocka_unit_test(another_order_is_near_and_fewer_digits_are_not),
         cmocka_unit_test(digits_that_are_dropped_are_wrong),
+        cmocka_unit_test(noise_is_what_the_last_digits_of_inputs_make),
+        cmocka_unit_test(zeros_and_what_is_not_finite_are_not_moved),
+        cmocka_unit_test(digits_that_are_dropped_are_no_noise),
         cmocka_unit_test(pairs_are_told_from_numbers),
         cmocka_unit_test(sums_of_16_bits_are_off_by_one_unit),
         cmocka_unit_test(copies_are_no_sums),
