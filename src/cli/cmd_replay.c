@@ -393,6 +393,7 @@ static int start(const struct rp_environment *env, const struct options *o,
                     .verify = o->args.verify,
                     .hsaco = o->hsaco,
                     .other = o->other,
+                    .launch_of = o->args.launch_of,
                     .compare = o->args.compare,
                     .inputs = o->args.inputs ? o->args.inputs : "auto",
                     .check = what_to_check(o),
@@ -694,6 +695,8 @@ static void put_profile_words(const struct options *o, const char *self, const c
         o->args.capture_dir,
         o->hsaco[0] ? "--hsaco" : NULL,
         o->hsaco[0] ? o->hsaco : NULL,
+        o->args.launch_of ? "--launch-of" : NULL,
+        o->args.launch_of,
     };
     size_t at = 0;
 

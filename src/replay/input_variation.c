@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "replay/launch_changes.h"
 #include "replay/output_rules.h"
+#include "replay/own_launch.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
 #include "trace/check_record.h"
@@ -369,6 +370,7 @@ static void change_grid(struct rp_variation_runs *v)
                r->grid_args.size[axis].bytes);
     r->grid = v->grid;
     r->workgroup = v->workgroup;
+    r->other_grid = v->other_grid;
     if (rp_variations[v->now].what == RP_VARIES_GRID)
         v->changed = v->now == RP_VARY_WORKGROUP
                          ? groups * (work_items(d->workgroup) - work_items(v->workgroup))
@@ -428,6 +430,7 @@ static int run(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
     memcpy(r->kernarg_kept, kept, r->kernarg_bytes);
     r->grid = NULL;
     r->workgroup = NULL;
+    r->other_grid = NULL;
     rp_replay_set_wave_order(RP_DEVICE_FORWARD);
     return rc;
 }
@@ -625,11 +628,21 @@ static bool has_one_group(const struct rp_snapshot_dispatch *d)
 static const char does_not_end[] = "the captured kernel does not end with them";
 static const char inexact[] = "results need not be exact, and are not known to be others then";
 
+static const char *choose_fewer(struct rp_variation_runs *v, enum rp_grid_way way)
+{
+    const struct rp_snapshot_dispatch *d = &v->trial->r->facts->dispatch;
+    const struct rp_replay_launch_change *other = rp_replay_other_launch(v->trial->r);
+
+    return other ? rp_own_launch_fewer(d, other, way, v->grid, v->other_grid)
+                 : rp_launch_fewer(d->grid, d->workgroup, way, v->grid);
+}
+
 /* Chooses grid and workgroup, where these are not the captured ones. @return why not; NULL */
 static const char *choose_grid(struct rp_variation_runs *v)
 {
     const struct rp_replay *r = v->trial->r;
     const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+    const struct rp_replay_launch_change *other = rp_replay_other_launch(r);
 
     v->has_grid = true;
     memcpy(v->workgroup, d->workgroup, sizeof v->workgroup);
@@ -641,11 +654,15 @@ static const char *choose_grid(struct rp_variation_runs *v)
         const bool one = v->size.way == RP_SIZE_LARGER_ONE_GROUP;
 
         v->has_grid = one;
-        return one ? rp_launch_fewer(d->grid, d->workgroup, RP_GRID_ONE, v->grid) : NULL;
+        if (!one && other && v->size.way >= RP_SIZE_LARGER &&
+            !rp_own_launch_has_same_items(d, other))
+            return "the other kernel is launched with more or fewer work-items";
+        return one ? choose_fewer(v, RP_GRID_ONE) : NULL;
     }
     if (v->now != RP_VARY_WORKGROUP)
-        return rp_launch_fewer(d->grid, d->workgroup,
-                               (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID), v->grid);
+        return choose_fewer(v, (enum rp_grid_way)(v->now - RP_VARY_HALF_GRID));
+    if (other)
+        return "the other kernel is launched with workgroups of another size";
     if (r->required_workgroup)
         return "the kernel is for workgroups of one size only";
     if (!v->trial->leftovers) /* Tiles of LDS may be too large for fewer threads to fill. */

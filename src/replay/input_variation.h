@@ -67,6 +67,7 @@ struct rp_variation_runs {
     uint64_t changed;
     bool has_grid;
     uint32_t grid[3];
+    uint32_t other_grid[3]; /**< of a kernel with a launch of its own */
     uint16_t workgroup[3];
 };
 

@@ -185,7 +185,23 @@ struct rp_replay_span {
     bool writable; /**< of a segment: holds variables, and not what the loader reads */
 };
 
+/** At most so many arguments of the runtime tell a kernel how it is launched. */
+enum { RP_LAUNCH_NUMBERS = 16 };
+
+/** A kernel may be launched with workgroups of another size than the captured one (own_launch.h).
+ */
+struct rp_replay_launch_change {
+    bool given; /**< else it is launched as the captured one */
+    uint32_t grid[3];
+    uint16_t workgroup[3], setup;
+    size_t count; /**< of the runtime's arguments that say so */
+    struct {
+        uint32_t offset, bytes, value;
+    } at[RP_LAUNCH_NUMBERS];
+};
+
 struct rp_replay_kernel {
+    struct rp_replay_launch_change launch;
     uint64_t object;
     uint64_t code_base; /**< where the loader has put the code object */
     const char *name;   /**< "captured kernel", "kernel of PATH" */
@@ -239,9 +255,12 @@ struct rp_replay {
     struct rp_host_args host_args;         /**< by which it could ask its host */
     struct rp_grid_args grid_args;         /**< likewise */
     struct rp_visible_args visible;
-    const uint32_t *grid;      /**< instead of the captured one; NULL */
-    const uint16_t *workgroup; /**< instead of the captured size; NULL */
-    bool required_workgroup;   /**< one of the kernels has no other size */
+    const char
+        *launch_of; /**< folder of a capture, as of which the last candidate is launched; NULL */
+    const uint32_t *grid;       /**< instead of the captured one; NULL */
+    const uint16_t *workgroup;  /**< instead of the captured size; NULL */
+    const uint32_t *other_grid; /**< instead of that of a launch of a kernel's own; NULL */
+    bool required_workgroup;    /**< one of the kernels has no other size */
     /** The captured kernel is launched as it was not captured: a fault ends it where the device can
      * be told so, and what it changes beside its memory is reported. */
     bool trying;
@@ -473,6 +492,16 @@ static inline void rp_replay_at(const struct rp_replay *r, enum rp_replay_phase 
 
     if (r->step_fd >= 0 && pwrite(r->step_fd, &at, sizeof at, RP_STEP_PROGRESS_AT) < 0)
         return; /* Nobody is shown the progress then. */
+}
+
+/** Returns the launch of the kernel that is not launched as the captured one. NULL: none is. */
+static inline const struct rp_replay_launch_change *
+rp_replay_other_launch(const struct rp_replay *r)
+{
+    for (unsigned i = 0; i < RP_REPLAY_CANDIDATES; i++)
+        if (r->candidates[i].launch.given)
+            return &r->candidates[i].launch;
+    return NULL;
 }
 
 static inline size_t rp_replay_region(const struct rp_replay *r, const struct rp_capture_memory *m)

@@ -20,22 +20,9 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "replay/launch_changes.h"
+#include "replay/own_launch.h"
 #include "replay/replay.h"
 #include "trace/code_object.h"
-
-/** This is the captured launch, with which candidates must be compatible. */
-struct rp_abi_dispatch {
-    const char *gpu; /**< "gfx942" */
-    uint32_t workgroup[3], grid[3];
-    uint32_t dimensions;
-    uint32_t group_bytes; /**< of LDS, what the launch has added to the kernel's own included */
-    uint32_t dynamic_group_bytes; /**< ... what it has added */
-    uint32_t kernarg_bytes;
-};
-
-/* The packet's set-up has the grid's dimensions in its lowest two bits (HSA, kernel dispatch
- * packet). */
-enum { DIMENSIONS = 3 };
 
 /* A wave's scratch is at most a field of 13 bits in units of 256 dwords: LLVM,
  * GCNSubtarget::getMaxWaveScratchSize. */
@@ -128,35 +115,6 @@ static int compare_arg(const struct rp_code_arg *a, const struct rp_code_arg *b,
     return 0;
 }
 
-/** Finds the number of a launch that the runtime would write for an argument.
- * @return false: it is no number of the launch alone */
-static bool number_of_launch(const struct rp_code_arg *arg, const struct rp_abi_dispatch *d,
-                             uint32_t *ret)
-{
-    static const char *const by_axis[] = {"hidden_block_count_", "hidden_group_size_",
-                                          "hidden_remainder_", "hidden_global_offset_"};
-    enum { COUNT, SIZE, REMAINDER };
-
-    for (unsigned what = 0; what < sizeof by_axis / sizeof *by_axis; what++)
-        for (unsigned axis = 0; axis < 3; axis++) {
-            const uint32_t size = d->workgroup[axis] ? d->workgroup[axis] : 1;
-            const char name[] = {'x', 'y', 'z'};
-            const size_t bytes = strlen(by_axis[what]);
-
-            if (arg->kind.bytes != bytes + 1 || memcmp(arg->kind.at, by_axis[what], bytes) != 0 ||
-                arg->kind.at[bytes] != name[axis])
-                continue;
-            *ret = what == COUNT       ? d->grid[axis] / size
-                   : what == SIZE      ? size
-                   : what == REMAINDER ? d->grid[axis] % size
-                                       : 0;
-            return true;
-        }
-    *ret = rp_code_text_is(arg->kind, "hidden_grid_dims") ? d->dimensions : d->dynamic_group_bytes;
-    return rp_code_text_is(arg->kind, "hidden_grid_dims") ||
-           rp_code_text_is(arg->kind, "hidden_dynamic_lds_size");
-}
-
 /** Says what a kernel uses that the runtime gives it, as its source has it. */
 static const char *source_of_hidden(const struct rp_code_arg *arg)
 {
@@ -200,7 +158,7 @@ static int check_hidden(const struct rp_code_kernel *original, const struct rp_c
     }
     if (rp_code_text_is(wanted->kind, "hidden_none") ||
         (free_place && wanted->bytes <= sizeof(uint64_t) &&
-         number_of_launch(wanted, dispatch, &value)))
+         rp_launch_number(wanted, dispatch, &value)))
         return 0;
     return source ? rp_fail(err, RP_VERDICT,
                             "it uses %s, which the captured kernel does not: what the runtime "
@@ -271,7 +229,7 @@ static int check_resources(const struct rp_code_kernel *original, const struct r
 {
     const struct rp_arch *arch = rp_arch_find(d->gpu);
     const uint64_t work_items = (uint64_t)d->workgroup[0] * d->workgroup[1] * d->workgroup[2];
-    const uint64_t dynamic = abi_dynamic_group_bytes(original, d);
+    const uint64_t dynamic = d->dynamic_group_bytes;
     /* The limits of an unknown GPU are not known, except that the captured kernel ran on it. */
     uint64_t lds = original->group_bytes + dynamic, scratch = original->private_bytes;
     uint64_t vgprs = original->vgprs, agprs = original->agprs, sgprs = original->sgprs;
@@ -929,24 +887,34 @@ static void add_numbers_of_launch(const struct rp_code_kernel *original,
             written = written || overlaps(&original->args[j], arg);
         if (written || !rp_code_arg_is_hidden(arg) || arg->bytes > sizeof value ||
             arg->offset > kernarg->size || arg->bytes > kernarg->size - arg->offset ||
-            !number_of_launch(arg, dispatch, &number))
+            !rp_launch_number(arg, dispatch, &number))
             continue;
         value = number;
         memcpy(kernarg->bytes + arg->offset, &value, arg->bytes);
     }
 }
 
+/** A launch with other workgroups brings what LDS it adds to the candidate's own. */
+static void add_dynamic_bytes(const struct rp_code_kernel *of, struct rp_abi_dispatch *dispatch)
+{
+    dispatch->dynamic_group_bytes = abi_dynamic_group_bytes(of, dispatch);
+}
+
+/** @param own  how it is launched, where that is not as the captured kernel is; NULL */
 static int check_candidate(struct rp_replay *r, const struct rp_abi_dispatch *dispatch,
-                           const struct rp_code_kernel *original, const struct file *code,
-                           struct file *kernarg, struct rp_code_kernel *ret, struct rp_err *err)
+                           struct rp_abi_dispatch *own, const struct rp_code_kernel *original,
+                           const struct file *code, struct file *kernarg,
+                           struct rp_code_kernel *ret, struct rp_err *err)
 {
     bool missing = false;
     int rc = rp_code_kernel_read(code->bytes, code->size, r->facts->symbol, ret, &missing, err);
 
     if (missing)
         return rp_fail(err, RP_VERDICT, "it has no kernel %s", r->facts->symbol);
+    if (rc == 0 && own)
+        add_dynamic_bytes(ret, own);
     if (rc == 0)
-        rc = abi_check(original, ret, dispatch, err);
+        rc = abi_check(original, ret, own ? own : dispatch, err);
     if (rc < 0)
         return rc;
     r->required_workgroup = r->required_workgroup || ret->required_workgroup[0];
@@ -964,18 +932,27 @@ static int find_code(const struct file *file, const char *gpu, struct file *ret,
     return rc;
 }
 
+/** Reads how the last candidate is launched, where it has a launch of its own. */
+static int read_launch(const struct rp_replay *r, const struct rp_code_kernel *original,
+                       const struct file *kernarg, struct rp_snapshot_dispatch *launch,
+                       struct rp_abi_dispatch *ret, struct rp_err *err)
+{
+    int rc = rp_own_launch_read(r, r->launch_of, original, kernarg->bytes, launch, err);
+
+    *ret = rp_abi_dispatch_of(launch, r->facts->isa);
+    ret->kernarg_bytes = r->facts->dispatch.kernarg_bytes;
+    return rc;
+}
+
+/** @param own  it has a launch of its own: that of r->launch_of */
 static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const char *path,
-                          const struct file *captured, const struct rp_code_kernel *original,
-                          struct file *kernarg, struct rp_err *err)
+                          bool own, const struct file *captured,
+                          const struct rp_code_kernel *original, struct file *kernarg,
+                          struct rp_err *err)
 {
     const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
-    struct rp_abi_dispatch dispatch = {
-        .gpu = r->facts->isa,
-        .workgroup = {d->workgroup[0], d->workgroup[1], d->workgroup[2]},
-        .grid = {d->grid[0], d->grid[1], d->grid[2]},
-        .dimensions = d->setup & DIMENSIONS,
-        .group_bytes = d->group_bytes,
-        .kernarg_bytes = d->kernarg_bytes};
+    struct rp_abi_dispatch dispatch = rp_abi_dispatch_of(d, r->facts->isa), other;
+    struct rp_snapshot_dispatch launch = *d;
     rp_cleanup(rp_code_kernel_free) struct rp_code_kernel about = {0};
     rp_cleanup(free_file) struct file file = {0};
     struct file code = {0};
@@ -983,10 +960,13 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
 
     if (rc < 0)
         return rc;
-    dispatch.dynamic_group_bytes = abi_dynamic_group_bytes(original, &dispatch);
+    add_dynamic_bytes(original, &dispatch);
     rc = find_code(&file, r->facts->isa, &code, err);
+    if (rc == 0 && own)
+        rc = read_launch(r, original, kernarg, &launch, &other, err);
     if (rc == 0)
-        rc = check_candidate(r, &dispatch, original, &code, kernarg, &about, err);
+        rc = check_candidate(r, &dispatch, own ? &other : NULL, original, &code, kernarg, &about,
+                             err);
     if (rc == 0)
         rc = check_code_pointers(r, &about, kernarg, true, err);
     if (rc == 0)
@@ -999,9 +979,12 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
     if (rc < 0)
         return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
     rp_launch_find_grid_args(&about, kernarg->size, &r->grid_args);
+    if (own)
+        rp_own_launch_make(&about, &other, &launch, &k->launch);
     k->path = path;
     k->name = rp_not_null(rp_format("kernel of %s", path));
-    k->group_bytes = (uint32_t)about.group_bytes + abi_dynamic_group_bytes(original, &dispatch);
+    k->group_bytes = (uint32_t)about.group_bytes +
+                     (own ? other.dynamic_group_bytes : dispatch.dynamic_group_bytes);
     if (about.dynamic_stack && k->private_bytes < d->private_bytes)
         k->private_bytes = d->private_bytes;
     return 0;
@@ -1029,8 +1012,12 @@ int rp_replay_load_kernels(struct rp_replay *r, const char *hsaco,
     if (rc == 0)
         rc = load_original(r, &code, &about, &args, err);
     for (size_t i = 0; candidates && i < RP_REPLAY_CANDIDATES && rc == 0; i++)
-        if (candidates[i])
-            rc = load_candidate(r, &r->candidates[i], candidates[i], &code, &about, &args, err);
+        if (candidates[i]) {
+            const bool last = i + 1 == RP_REPLAY_CANDIDATES || !candidates[i + 1];
+
+            rc = load_candidate(r, &r->candidates[i], candidates[i], last && r->launch_of, &code,
+                                &about, &args, err);
+        }
     if (rc < 0)
         return rc;
     r->kernel = &r->original;

@@ -17,6 +17,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
+#include "replay/launch_changes.h"
+#include "replay/own_launch.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
@@ -462,6 +464,20 @@ int rp_replay_prepare_launch(struct rp_replay *r, const void *args, size_t bytes
 
 /* --- launching ----------------------------------------------------------------------------- */
 
+static void choose_launch(const struct rp_replay *r, struct rp_snapshot_dispatch *dispatch)
+{
+    const struct rp_replay_launch_change *own = &r->kernel->launch;
+    const uint32_t *grid = own->given ? (r->other_grid ? r->other_grid : own->grid) : r->grid;
+    const uint16_t *workgroup = own->given ? own->workgroup : r->workgroup;
+
+    if (grid)
+        memcpy(dispatch->grid, grid, sizeof dispatch->grid);
+    if (workgroup)
+        memcpy(dispatch->workgroup, workgroup, sizeof dispatch->workgroup);
+    if (own->given)
+        dispatch->setup = own->setup;
+}
+
 static void submit(struct rp_replay *r)
 {
     const struct rp_replay_launch launch = {.private_bytes = r->kernel->private_bytes,
@@ -474,10 +490,7 @@ static void submit(struct rp_replay *r)
     struct rp_replay_packet packets[RP_REPLAY_PACKETS];
     struct rp_snapshot_dispatch dispatch = r->facts->dispatch;
 
-    if (r->grid)
-        memcpy(dispatch.grid, r->grid, sizeof dispatch.grid);
-    if (r->workgroup)
-        memcpy(dispatch.workgroup, r->workgroup, sizeof dispatch.workgroup);
+    choose_launch(r, &dispatch);
     replay_make_packets(&dispatch, &launch, packets);
     for (unsigned i = 0; i < RP_REPLAY_PACKETS; i++) {
         struct rp_replay_packet *at =
@@ -679,7 +692,8 @@ static void take_bounds(struct rp_replay *r)
     r->between_us[1] = known.between_ns[1] / 1e3;
 }
 
-int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
+/** Runs r->kernel with the arguments that are kept. */
+static int run_kernel(struct rp_replay *r, double *ret_us, struct rp_err *err)
 {
     uint64_t ticks[2] = {0, 0};
     int rc;
@@ -711,4 +725,18 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     if (rc == 0 && r->kernel->path)
         rc = check_args(r, err);
     return rc < 0 || !(r->kernel->path || r->trying) ? rc : replay_check_code(r, err);
+}
+
+int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
+{
+    const struct rp_replay_launch_change *launch = &r->kernel->launch;
+    uint32_t was[RP_LAUNCH_NUMBERS] = {0};
+    int rc;
+
+    rp_own_launch_put(launch, r->kernarg_kept, was);
+    if (launch->given && r->other_grid)
+        rp_launch_put_grid(&r->grid_args, r->other_grid, launch->workgroup, r->kernarg_kept);
+    rc = run_kernel(r, ret_us, err);
+    rp_own_launch_put_back(launch, r->kernarg_kept, was);
+    return rc;
 }

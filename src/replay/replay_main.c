@@ -645,6 +645,7 @@ int main(int argc, char **argv)
     r.cache = (enum rp_cache)q.o.cache;
     r.software = q.o.timing != NULL;
     r.timing = q.o.timing;
+    r.launch_of = q.o.launch_of;
     r.traced = q.o.traced;
     r.step_fd = q.o.step_fd;
     if (rp_capture_open(q.o.capture_dir, &r.capture, &err) < 0)

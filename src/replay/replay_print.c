@@ -559,6 +559,9 @@ static double median_us(const struct rp_replay_comparison *c, unsigned which)
 static void put_kernel(const char *name, const char *path, const struct rp_variation_runs *varied,
                        const struct rp_compare_kernel *k, double us)
 {
+    const struct rp_replay_launch_change *launch =
+        &varied->trial->r->candidates[*name - 'a'].launch;
+
     printf("  \"%s\": {\n    \"hsaco_path\": ", name);
     rp_replay_put_string(path);
     printf(",\n    \"checked_runs\": %lu,\n    \"wrong_runs\": %lu,\n    \"wrong_bytes\": %" PRIu64
@@ -569,6 +572,10 @@ static void put_kernel(const char *name, const char *path, const struct rp_varia
     put_difference(varied->trial->r, &k->outcome.first);
     printf(",\n    \"other_inputs\": ");
     replay_put_variations(varied, &k->varied);
+    if (launch->given)
+        printf(",\n    \"launch\": {\"grid\": [%u, %u, %u], \"workgroup\": [%u, %u, %u]}",
+               launch->grid[0], launch->grid[1], launch->grid[2], launch->workgroup[0],
+               launch->workgroup[1], launch->workgroup[2]);
     if (us > 0)
         printf(",\n    \"median_us\": %.3f\n  },\n", us);
     else
@@ -783,6 +790,9 @@ static void print_rule(const struct rp_replay_comparison *c)
 /** Says what was compared, below the result. */
 static void print_compared(const struct rp_replay *r, const struct rp_replay_request *q)
 {
+    const struct rp_replay_launch_change *b = &r->candidates[1].launch;
+    const struct rp_snapshot_dispatch *d = &r->facts->dispatch;
+
     if (r->software)
         replay_print_style(RP_REPLAY_CARE);
     replay_put_escaped(q->o.kernel ? q->o.kernel : r->facts->name);
@@ -791,6 +801,9 @@ static void print_compared(const struct rp_replay *r, const struct rp_replay_req
     replay_put_escaped(q->candidates[0]);
     printf("\nB ");
     replay_put_escaped(q->candidates[1]);
+    if (b->given)
+        printf(" in workgroups of %ux%ux%u in place of %ux%ux%u", b->workgroup[0], b->workgroup[1],
+               b->workgroup[2], d->workgroup[0], d->workgroup[1], d->workgroup[2]);
     printf("\n");
 }
 

@@ -51,6 +51,7 @@ static struct rp_abi_dispatch dispatch(void)
                                     .workgroup = {256, 2, 2},
                                     .grid = {1000, 2, 2},
                                     .group_bytes = 5120,
+                                    .dynamic_group_bytes = 4096,
                                     .kernarg_bytes = 272};
 }
 
