@@ -1,13 +1,11 @@
 #include "experiment/judge.h"
 
-#include <dirent.h>
 #include <glob.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/profile.h"
 #include "base/alloc.h"
 #include "base/box.h"
 #include "base/buf.h"
@@ -16,329 +14,7 @@
 #include "base/journal.h"
 #include "base/path.h"
 #include "experiment/child_run.h"
-#include "trace/capture.h"
 #include "trace/rocpd.h"
-
-enum { MOST_MESSAGE = 4096 };
-
-void rp_captures_free(struct rp_captures *captures)
-{
-    for (size_t i = 0; i < captures->count; i++) {
-        free(captures->list[i].folder);
-        free(captures->list[i].name);
-        free(captures->list[i].kernel);
-        free(captures->list[i].symbol);
-        free(captures->list[i].gpu);
-        free(captures->list[i].product);
-    }
-    free(captures->list);
-    *captures = (struct rp_captures){0};
-}
-
-/** Quotes a text so that a regular expression finds it as it is. The caller frees it. */
-static char *regex_escape(const char *text)
-{
-    rp_autobuf out = {0};
-
-    rp_buf_puts(&out, "");
-    for (; *text; text++) {
-        if (strchr("\\^$.|?*+()[]{}", *text))
-            rp_buf_puts(&out, "\\");
-        rp_buf_add(&out, text, 1);
-    }
-    return rp_buf_steal(&out);
-}
-
-/** A program that crashes or hangs while this kernel is captured says nothing about others. */
-static enum rp_code failure_code(const struct rp_proc_end *end)
-{
-    if (end->signaled || end->timed_out || end->over_limits)
-        return RP_PROGRAM;
-    return end->status == RP_VERDICT || end->status == RP_BAD_INPUT || end->status == RP_PROGRAM
-               ? (enum rp_code)end->status
-               : RP_ENVIRONMENT;
-}
-
-static int isolate(const struct rp_child_context *m, const char *program, const char *name,
-                   const char *output, struct rp_err *err)
-{
-    rp_autofree char *quoted = regex_escape(name);
-    rp_autofree char *regex = rp_format("^%s$", quoted);
-    rp_autofree char *most = rp_format("%u", m->most_geometries);
-    rp_autofree char *log = rp_path_join(m->folder, "isolate.log");
-    rp_autofree char *text = NULL;
-    rp_autofree char *said = NULL;
-    rp_autofree char *status = rp_format("%d", m->status);
-    const char *const words[] = {"isolate",         "--kernel", regex, "--representative",
-                                 "--most",          most,       "-o",  output,
-                                 "--expect-status", status,     NULL};
-    struct rp_child_context trusted = *m;
-    struct rp_proc_end end;
-    int rc;
-
-    trusted.sandbox = NULL; /* The program is what its user has, and a capture needs a socket. */
-    rc = rp_own_command_run(&trusted,
-                            &(struct rp_own_command){.words = words,
-                                                     .program = program,
-                                                     .stdout_path = log,
-                                                     .stderr_path = log,
-                                                     .what = RP_RUN_KIND_TRACED},
-                            &end, err);
-    if (rc < 0)
-        return rc;
-    if (!end.signaled && end.status == 0)
-        return 0;
-    text = rp_child_text(log, MOST_MESSAGE);
-    said = rp_text_join_lines(text ? text : "");
-    return rp_fail(err, failure_code(&end), "its dispatches cannot be captured: %s",
-                   said ? said : "");
-}
-
-static void close_capture(struct rp_capture **capture)
-{
-    rp_capture_close(*capture);
-}
-
-/** Says why a capture cannot be replayed here, in the words of its self-check. */
-static int check_replays(const char *folder, const char *name, struct rp_err *err)
-{
-    rp_autofree char *path = rp_path_join(folder, RP_CAPTURE_SELF_CHECK_FILE);
-    json_t *json = json_load_file(path, 0, NULL);
-    const char *label = json_string_value(json_object_get(json, "label"));
-    const char *reason = json_string_value(json_object_get(json, "reason"));
-    int rc = 0;
-
-    if (!label || strcmp(label, "not replayable") == 0 || strcmp(label, "unknown") == 0)
-        rc = rp_fail(err, RP_VERDICT, "%s: it cannot be replayed: %s", name,
-                     reason ? reason : "nothing says why");
-    json_decref(json);
-    return rc;
-}
-
-/** Returns its length without ".kd". */
-static size_t symbol_length(const char *symbol)
-{
-    const size_t length = strlen(symbol);
-
-    return length > 3 && strcmp(symbol + length - 3, ".kd") == 0 ? length - 3 : length;
-}
-
-/** @param symbol NULL: of any kernel */
-static int read_one(const char *folder, const char *symbol, struct rp_captured *ret,
-                    struct rp_err *err)
-{
-    rp_cleanup(close_capture) struct rp_capture *capture = NULL;
-    rp_autofree char *sums = rp_path_join(folder, "checksums.json");
-    const struct rp_snapshot_dispatch *d;
-    const struct rp_capture_facts *facts;
-    int rc = rp_capture_open(folder, &capture, err);
-
-    if (rc < 0)
-        return rc;
-    if (rp_sha256_file(sums, ret->sums_sha256, NULL) < 0)
-        ret->sums_sha256[0] = 0;
-    facts = &rp_capture_contents(capture)->facts;
-    d = &facts->dispatch;
-    if (symbol && !rp_symbol_is(facts->symbol, symbol))
-        return rp_fail(err, RP_BAD_INPUT, "%s is of %s instead of %s", folder, facts->symbol,
-                       symbol);
-    for (size_t i = 0; i < 3; i++) {
-        ret->grid[i] = d->grid[i];
-        ret->workgroup[i] = d->workgroup[i];
-    }
-    ret->group_bytes = d->group_bytes;
-    ret->kernel = rp_strdup(facts->name);
-    ret->symbol = rp_strndup(facts->symbol, symbol_length(facts->symbol));
-    ret->gpu = rp_strndup(facts->isa, strcspn(facts->isa, ":"));
-    ret->product = rp_strdup(facts->product);
-    ret->software = facts->software;
-    ret->folder = rp_strdup(folder);
-    ret->name =
-        rp_format("grid %ux%ux%u workgroup %ux%ux%u lds %u", d->grid[0], d->grid[1], d->grid[2],
-                  d->workgroup[0], d->workgroup[1], d->workgroup[2], d->group_bytes);
-    return check_replays(folder, ret->name, err);
-}
-
-static int wanted_entry(const struct dirent *entry)
-{
-    return strncmp(entry->d_name, "dispatch-", 9) == 0;
-}
-
-static int read_all(const char *output, const char *symbol, struct rp_captures *ret,
-                    struct rp_err *err)
-{
-    struct dirent **names;
-    int count = scandir(output, &names, wanted_entry, versionsort), rc = 0;
-
-    if (count < 0)
-        return rp_fail(err, RP_BAD_INPUT, "%s cannot be read", output);
-    ret->list = rp_alloc_zero((size_t)count + 1, sizeof *ret->list);
-    for (int i = 0; i < count; i++) {
-        rp_autofree char *folder = rp_path_join(output, names[i]->d_name);
-
-        if (rc == 0)
-            rc = read_one(folder, symbol, &ret->list[ret->count++], err);
-        free(names[i]);
-    }
-    free(names);
-    if (rc == 0 && !ret->count)
-        rc = symbol ? rp_fail(err, RP_VERDICT, "none of its dispatches was captured")
-                    : rp_fail(err, RP_BAD_INPUT,
-                              "%s is no capture, and holds none (dispatch-1 and so on): rocm-perf "
-                              "isolate makes one",
-                              output);
-    return rc;
-}
-
-uint64_t rp_captures_largest(const struct rp_captures *captures)
-{
-    uint64_t largest = captures->largest_items;
-
-    for (size_t i = 0; i < captures->count; i++) {
-        const uint32_t *size = captures->list[i].workgroup;
-        const uint64_t items = (uint64_t)size[0] * size[1] * size[2];
-
-        largest = items > largest ? items : largest;
-    }
-    return largest;
-}
-
-int rp_captures_read(const char *folder, struct rp_captures *ret, struct rp_err *err)
-{
-    rp_autofree char *file = rp_path_join(folder, "dispatch.json");
-    struct rp_captures captures = {.covered = -1};
-    int rc;
-
-    if (rp_path_exists(file)) {
-        captures.list = rp_alloc_zero(1, sizeof *captures.list);
-        captures.count = 1;
-        rc = read_one(folder, NULL, &captures.list[0], err);
-    } else {
-        rc = read_all(folder, NULL, &captures, err);
-    }
-    if (rc < 0) {
-        rp_captures_free(&captures);
-        return rc;
-    }
-    *ret = captures;
-    return 0;
-}
-
-/* --- weights ------------------------------------------------------------------------------- */
-
-struct weighing {
-    const struct rp_store *store;
-    struct rp_captures *captures;
-    const struct rp_row_kernel *kernels;
-    size_t kernel_count;
-    const char *symbol;
-    double sum_ns, covered_ns;
-};
-
-static bool is_kernel(const struct weighing *w, const struct rp_row_dispatch *row)
-{
-    for (size_t i = 0; i < w->kernel_count; i++) {
-        const struct rp_row_kernel *k = &w->kernels[i];
-
-        if (k->id == row->kernel_id && k->guid_index == row->guid_index)
-            return rp_symbol_is(k->kernel_name, w->symbol);
-    }
-    return false;
-}
-
-static void count_items(struct rp_captures *captures, uint64_t items)
-{
-    if (items > captures->largest_items)
-        captures->largest_items = items;
-}
-
-static int weigh_row(void *context, const void *at, struct rp_err *err)
-{
-    struct weighing *w = context;
-    const struct rp_row_dispatch *row = at;
-    const struct rp_corrected_end *end =
-        rp_store_find_corrected_end(w->store, row->guid_index, row->id);
-    const double ns = end                           ? (double)end->took_ns
-                      : row->end_ns > row->start_ns ? (double)(row->end_ns - row->start_ns)
-                                                    : 0;
-
-    (void)err;
-    if (!is_kernel(w, row))
-        return 0;
-    count_items(w->captures, row->workgroup[0] * row->workgroup[1] * row->workgroup[2]);
-    w->sum_ns += ns;
-    for (size_t i = 0; i < w->captures->count; i++) {
-        struct rp_captured *c = &w->captures->list[i];
-        bool same = row->group_bytes == c->group_bytes;
-
-        for (size_t axis = 0; axis < 3; axis++)
-            same = same && row->grid[axis] == c->grid[axis] &&
-                   row->workgroup[axis] == c->workgroup[axis];
-        if (same) {
-            c->weight += ns;
-            w->covered_ns += ns;
-            break;
-        }
-    }
-    return 0;
-}
-
-static int weigh_by(const char *path, struct weighing *w, struct rp_err *err)
-{
-    struct rp_store *store;
-    int rc = rp_store_open(path, &store, err);
-
-    if (rc < 0)
-        return rc;
-    w->store = store;
-    rc = rp_clip_late_ends(&store, 1, err);
-    if (rc == 0)
-        rc = rp_store_kernels(store, &w->kernels, &w->kernel_count, err);
-    if (rc == 0)
-        rc = rp_store_each_work(store, weigh_row, w, err);
-    rp_store_close(store);
-    return rc;
-}
-
-static int weigh(const char *profile, const char *symbol, struct rp_captures *captures,
-                 struct rp_err *err)
-{
-    struct weighing w = {.captures = captures, .symbol = symbol};
-    rp_autofree char *pattern = rp_path_pattern(profile, "*.db");
-    glob_t found;
-    int rc = 0;
-
-    captures->covered = -1;
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return 0;
-    for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
-        rc = weigh_by(found.gl_pathv[i], &w, err);
-    globfree(&found);
-    if (rc == 0 && w.sum_ns > 0)
-        captures->covered = w.covered_ns / w.sum_ns;
-    return rc;
-}
-
-int rp_captures_make(const struct rp_child_context *measure, const char *program, const char *name,
-                     const char *symbol, const char *profile, const char *output,
-                     struct rp_captures *ret, struct rp_err *err)
-{
-    struct rp_captures captures = {0};
-    int rc = rp_check_single_code_object(profile, symbol, err);
-
-    if (rc == 0 && !rp_path_exists(output))
-        rc = isolate(measure, program, name, output, err);
-    if (rc == 0)
-        rc = read_all(output, symbol, &captures, err);
-    if (rc == 0)
-        rc = weigh(profile, symbol, &captures, err);
-    if (rc < 0) {
-        rp_captures_free(&captures);
-        return rc;
-    }
-    *ret = captures;
-    return 0;
-}
 
 enum { MOST_JSON = 64 << 20, COMPARE_MOST_MESSAGE = 4096 };
 
@@ -568,7 +244,7 @@ int rp_compare(const struct rp_child_context *measure, const struct rp_captured 
     rp_autofree char *margin =
         rp_format("%.4f", 100 * rp_max_allowed_slowdown(measure->least_improvement));
     rp_autofree char *text = NULL;
-    const char *words[14] = {"replay",         "compare",  before, after,   "--capture-dir",
+    const char *words[16] = {"replay",         "compare",  before, after,   "--capture-dir",
                              captured->folder, "--margin", margin, "--json"};
     size_t count = 9;
     struct rp_proc_end end;
@@ -581,6 +257,10 @@ int rp_compare(const struct rp_child_context *measure, const struct rp_captured 
     if (again) {
         words[count++] = "--inputs=none";
         words[count++] = "--check=none";
+    }
+    if (captured->launch) {
+        words[count++] = "--launch-of";
+        words[count++] = captured->launch;
     }
     rc = rp_own_command_run(measure,
                             &(struct rp_own_command){.words = words,
@@ -747,8 +427,10 @@ static int count(const struct rp_child_context *measure, const struct rp_capture
     rp_autofree char *folder = rp_path_join(measure->folder, "counted");
     rp_autofree char *made = rp_box_place(measure->sandbox, folder);
     rp_autofree char *log = rp_path_join(measure->folder, "counted.log");
-    const char *const words[] = {"replay",  "full-vm",    "--capture-dir", c->folder, "--hsaco",
-                                 candidate, "--roofline", "--output",      made,      NULL};
+    const char *const words[] = {
+        "replay",  "full-vm",    "--capture-dir", c->folder, "--hsaco",
+        candidate, "--roofline", "--output",      made,      c->launch ? "--launch-of" : NULL,
+        c->launch, NULL};
     struct rp_proc_end end;
     int rc;
 

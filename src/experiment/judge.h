@@ -195,6 +195,10 @@ struct rp_captured {
                                            has none */
     bool software;                    /**< of the software device */
     uint32_t grid[3], workgroup[3], group_bytes;
+    uint64_t number; /**< among the dispatches of its kernel, 1 = first */
+    char *launch;    /**< of rp_launches_capture: folder of the capture as of which a candidate is
+                          launched, with workgroups of size .launched; NULL: as this one */
+    uint32_t launched[3];
     double weight; /**< time of all dispatches of that geometry in the profile, ns; 0 = unknown */
 };
 
@@ -231,6 +235,39 @@ void rp_captures_free(struct rp_captures *captures);
  * @return 0; RP_BAD_INPUT: there is none; RP_VERDICT: one cannot be replayed here
  */
 int rp_captures_read(const char *folder, struct rp_captures *ret, struct rp_err *err);
+
+/**
+ * Captures the same dispatches of another build of the program, which launches the kernel
+ * otherwise.
+ * @param captures of the program as it was
+ * @param output folder to make; an existing one is complete, and is read instead
+ * @param ret the same captures, each with its .launch; all else is borrowed. Release it with
+ * rp_launches_free
+ * @return as rp_captures_make; RP_VERDICT also when the program has no such dispatch
+ */
+int rp_launches_capture(const struct rp_child_context *measure, const char *program,
+                        const char *name, const struct rp_captures *captures, const char *output,
+                        struct rp_captures *ret, struct rp_err *err);
+void rp_launches_free(struct rp_captures *launches);
+
+/** Says how often a kernel is launched, and a number that is the same for the same geometries. */
+struct rp_launch_count {
+    char *symbol; /**< without .kd */
+    uint64_t launches, geometries;
+};
+
+/** Release it with rp_launch_counts_free. */
+struct rp_launch_counts {
+    struct rp_launch_count *list;
+    size_t count;
+};
+
+/** @param profile folder of one, of whose databases all dispatches are looked at */
+int rp_launch_counts_read(const char *profile, struct rp_launch_counts *ret, struct rp_err *err);
+void rp_launch_counts_free(struct rp_launch_counts *counts);
+/** @return NULL: it is not launched */
+const struct rp_launch_count *rp_launch_counts_find(const struct rp_launch_counts *counts,
+                                                    const char *symbol);
 
 /** This is one comparison with all its measurements. Release it with rp_compared_free. */
 struct rp_compared {

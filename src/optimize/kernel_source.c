@@ -20,6 +20,7 @@
 #include "experiment/child_run.h"
 #include "optimize/ast.h"
 #include "optimize/kernel_shape.h"
+#include "optimize/launch_size.h"
 #include "optimize/loop_count.h"
 #include "optimize/source_text.h"
 #include "run/hip_compiler.h"
@@ -157,6 +158,9 @@ void rp_kernel_source_free(struct rp_kernel_source *source)
         free(source->changes[i].kernel_text);
     }
     free(source->changes);
+    for (size_t i = 0; i < source->constant_count; i++)
+        free(source->constants[i].name);
+    free(source->constants);
     rp_kernel_shape_free(source->shape);
     free(source->path);
     free(source->text);

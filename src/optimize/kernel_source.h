@@ -38,6 +38,8 @@ struct rp_kernel_source {
     size_t piece_count; /**< of skipped */
     struct rp_source_change *changes; /**< that the tree allows, the most promising first */
     size_t change_count;
+    struct rp_launch_constant *constants; /**< of rp_launch_constants_find, if that was called */
+    size_t constant_count;
     struct rp_kernel_shape *shape;
 };
 

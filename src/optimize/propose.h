@@ -50,6 +50,7 @@ struct rp_proposer_config {
 struct rp_attempt {
     const char *title;
     const char *kernel_text;
+    uint32_t workgroup;  /**< as of struct rp_proposal */
     const char *outcome; /**< word of the journal: "refused", "slower", "accepted" ... */
     const char *reason;
     bool ratio_known;
@@ -70,7 +71,9 @@ struct rp_proposer_input {
 struct rp_proposal {
     char *kernel_text; /**< the complete definition */
     size_t bytes;
-    char *title; /**< a few words: "unroll the loop at line 12 by 4" */
+    uint32_t workgroup; /**< work-items, where it changes how the kernel is launched: then the text
+                             is that of the whole file (launch_size.h); 0: it does not */
+    char *title;        /**< a few words: "unroll the loop at line 12 by 4" */
 };
 
 struct rp_proposer {

@@ -195,11 +195,12 @@ static int take(struct rp_kernel_run *run, struct rp_session_candidate *tried, c
     s->rebuilt = rebuilt;
     s->program = rp_steal(*program);
     json_array_append_new(
-        s->accepted, json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:o, s:O}", "round",
-                               (json_int_t)run->round, "kernel", run->facts->name, "symbol",
-                               run->facts->symbol, "attempt", (json_int_t)(tried - run->tried) + 1,
-                               "title", rp_session_text(tried->title), "ratio", fresh_ratio(tried),
-                               "not_tried", not_tried(run, tried), "program", application));
+        s->accepted,
+        json_pack("{s:I, s:s, s:s, s:I, s:o, s:o, s:o, s:O, s:O*}", "round", (json_int_t)run->round,
+                  "kernel", run->facts->name, "symbol", run->facts->symbol, "attempt",
+                  (json_int_t)(tried - run->tried) + 1, "title", rp_session_text(tried->title),
+                  "ratio", fresh_ratio(tried), "not_tried", not_tried(run, tried), "program",
+                  application, "launch", json_object_get(tried->json, "launch")));
     return 1;
 }
 

@@ -24,6 +24,7 @@ void rp_session_candidate_free(struct rp_session_candidate *tried)
     free(tried->source);
     free(tried->hsaco);
     free(tried->key);
+    rp_session_launch_free(&tried->launch);
     json_decref(tried->json);
     *tried = (struct rp_session_candidate){0};
 }
@@ -49,7 +50,7 @@ static json_t *use_json(const struct rp_code_use *use)
 }
 
 static void add_resources(const struct rp_kernel_run *run, const struct rp_code_object *object,
-                          json_t *json)
+                          uint32_t workgroup, json_t *json)
 {
     const struct rp_captured *c = &run->captures.list[0];
     const uint32_t items = c->workgroup[0] * c->workgroup[1] * c->workgroup[2];
@@ -58,7 +59,7 @@ static void add_resources(const struct rp_kernel_run *run, const struct rp_code_
     struct rp_code_use before, after;
 
     rp_code_object_use(&run->object, run->facts->arch, items, dynamic, &before);
-    rp_code_object_use(object, run->facts->arch, items, dynamic, &after);
+    rp_code_object_use(object, run->facts->arch, workgroup ? workgroup : items, dynamic, &after);
     json_object_set_new(json, "resources_before", use_json(&before));
     json_object_set_new(json, "resources_after", use_json(&after));
 }
@@ -99,15 +100,17 @@ static int read_object(struct rp_kernel_run *run, struct rp_session_candidate *t
     tried->note = NULL;
     if (rp_code_object_read(tried->hsaco, run->facts->symbol, &object, &why) < 0 ||
         rp_code_object_fits(&run->object, &object, &why) < 0 ||
-        rp_code_launches_fit(&run->object, &object, rp_captures_largest(&run->captures),
+        rp_code_launches_fit(&run->object, &object,
+                             tried->workgroup ? tried->workgroup
+                                              : rp_captures_largest(&run->captures),
                              &tried->note, &why) < 0) {
         rp_code_object_free(&object);
         return end_with(tried, RP_OUTCOME_UNFIT, why.text);
     }
     json_object_set_new(record, "code_object_sha256", json_string(object.file_sha256));
     json_object_set_new(tried->json, "code_sha256", json_string(object.code_sha256));
-    add_resources(run, &object, tried->json);
-    if (strcmp(object.code_sha256, run->object.code_sha256) == 0)
+    add_resources(run, &object, tried->workgroup, tried->json);
+    if (!tried->workgroup && strcmp(object.code_sha256, run->object.code_sha256) == 0)
         rc = end_with(tried, RP_OUTCOME_SAME, "the compiler makes the same instructions of it");
     else
         rc = compare_candidate(run, tried, record, err);
@@ -148,6 +151,28 @@ static bool was_proposed(const struct rp_kernel_run *run, const struct rp_sessio
            memcmp(tried->text, run->source->text + run->source->begin, strlen(tried->text)) == 0;
 }
 
+static int write_and_build(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                           const char *text, size_t bytes, json_t *record, struct rp_err *err)
+{
+    char hash[RP_SHA256_TEXT];
+    int rc;
+
+    rp_sha256(text, bytes, hash);
+    json_object_set_new(tried->json, "source_sha256", json_string(hash));
+    rc = rp_write_private_file(tried->source, text, bytes, err);
+    return rc < 0 ? rc : build(run, tried, record, err);
+}
+
+static int evaluate_launch(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                           json_t *record, struct rp_err *err)
+{
+    struct rp_err why = RP_ERR_INIT;
+
+    return rp_session_launch_guard(run, tried, &why) < 0
+               ? end_with(tried, RP_OUTCOME_REFUSED, why.text)
+               : write_and_build(run, tried, tried->text, strlen(tried->text), record, err);
+}
+
 static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *tried, json_t *record,
                     struct rp_err *err)
 {
@@ -157,6 +182,8 @@ static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *trie
 
     if (was_proposed(run, tried))
         return end_with(tried, RP_OUTCOME_REFUSED, "it is what was there or proposed before");
+    if (tried->workgroup)
+        return evaluate_launch(run, tried, record, err);
     rc = rp_guard_check(run->source, tried->text, strlen(tried->text),
                         run->s->o->proposer->changes_body ? RP_EDIT_BODY : run->s->o->scope,
                         run->s->command, run->facts->arch, run->s->scratch, &guarded, &why);
@@ -170,13 +197,7 @@ static int evaluate(struct rp_kernel_run *run, struct rp_session_candidate *trie
                       why.text);
         tried->compiler_output = rp_steal(guarded.compiler_output);
     } else {
-        char hash[RP_SHA256_TEXT];
-
-        rp_sha256(guarded.file_text, guarded.bytes, hash);
-        json_object_set_new(tried->json, "source_sha256", json_string(hash));
-        rc = rp_write_private_file(tried->source, guarded.file_text, guarded.bytes, err);
-        if (rc == 0)
-            rc = build(run, tried, record, err);
+        rc = write_and_build(run, tried, guarded.file_text, guarded.bytes, record, err);
     }
     rp_guard_result_free(&guarded);
     return rc;
@@ -241,6 +262,7 @@ static struct rp_attempt *attempts_of(const struct rp_kernel_run *run)
 
         list[i] = (struct rp_attempt){.title = t->title,
                                       .kernel_text = t->text,
+                                      .workgroup = t->workgroup,
                                       .outcome = rp_outcome_word(t->outcome),
                                       .reason = t->reason,
                                       .ratio_known = t->ratio_known,
@@ -296,6 +318,7 @@ static int ask(struct rp_kernel_run *run, const struct rp_session_candidate *fai
     } else {
         tried->title = rp_steal(proposal.title);
         tried->text = rp_strndup(proposal.kernel_text, proposal.bytes);
+        tried->workgroup = proposal.workgroup;
         rp_proposal_free(&proposal);
     }
     return 1;
@@ -316,17 +339,19 @@ static int propose(struct rp_kernel_run *run, const struct rp_session_candidate 
         tried->title = rp_strdup(title);
         tried->text = rp_strdup(text);
         tried->reason = reason ? rp_strdup(reason) : NULL;
+        tried->workgroup = (uint32_t)json_integer_value(json_object_get(data, "launch_work_items"));
         return 1;
     }
     rc = ask(run, failed, tried, err);
     if (rc <= 0)
         return rc;
-    rc = rp_journal_add(run->s->journal, "proposal", tried->key,
-                        json_pack("{s:s, s:o, s:o, s:o, s:b}", "proposer",
-                                  run->s->o->proposer->name, "title", rp_session_text(tried->title),
-                                  "kernel_text", rp_session_text(tried->text), "refused",
-                                  rp_session_text(tried->reason), "repair", failed != NULL),
-                        err);
+    rc = rp_journal_add(
+        run->s->journal, "proposal", tried->key,
+        json_pack("{s:s, s:o, s:o, s:o, s:b, s:o*}", "proposer", run->s->o->proposer->name, "title",
+                  rp_session_text(tried->title), "kernel_text", rp_session_text(tried->text),
+                  "refused", rp_session_text(tried->reason), "repair", failed != NULL,
+                  "launch_work_items", tried->workgroup ? json_integer(tried->workgroup) : NULL),
+        err);
     return rc < 0 ? rc : 1;
 }
 
@@ -438,6 +463,14 @@ static const struct rp_kernel_facts *find_profiled(const struct rp_session *s, c
     return NULL;
 }
 
+/** What was captured of how a candidate is launched is as large as the program's
+ * memory. */
+static void remove_launches(const struct rp_captures *launches)
+{
+    for (size_t i = 0; i < launches->count; i++)
+        rp_remove_tree(launches->list[i].launch);
+}
+
 static void not_captured(const char *name, const char *why, struct rp_decision *ret)
 {
     ret->outcome = RP_OUTCOME_UNDECIDED;
@@ -446,12 +479,14 @@ static void not_captured(const char *name, const char *why, struct rp_decision *
 }
 
 /** Compares another kernel on its own dispatches, if the program has any. */
-static int compare_another(struct rp_kernel_run *run, const char *symbol, const char *hsaco,
-                           struct rp_decision *decision, json_t *json, struct rp_err *err)
+static int compare_another(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
+                           const char *symbol, struct rp_decision *decision, json_t *json,
+                           struct rp_err *err)
 {
     const struct rp_session *s = run->s;
     const struct rp_kernel_facts *k = find_profiled(s, symbol);
     rp_cleanup(rp_captures_free) struct rp_captures captures = {0};
+    rp_cleanup(rp_launches_free) struct rp_captures launches = {0};
     rp_autofree char *parent = rp_path_join(run->folder, "others");
     rp_autofree char *folder = NULL;
     char hash[RP_SHA256_TEXT];
@@ -469,6 +504,8 @@ static int compare_another(struct rp_kernel_run *run, const char *symbol, const 
         return rc;
     rc = rp_captures_make(&s->measure, s->program, k->name, symbol, run->profile, folder, &captures,
                           &why);
+    if (rc == 0 && tried->workgroup)
+        rc = rp_session_launch_another(run, tried, k->name, folder, &captures, &launches, &why);
     /* The end of the budget is no verdict, and --resume tries it again. */
     if (rc < 0 && !s->patience.over &&
         (why.code == RP_VERDICT || why.code == RP_PROGRAM || why.code == RP_BAD_INPUT)) {
@@ -480,27 +517,41 @@ static int compare_another(struct rp_kernel_run *run, const char *symbol, const 
         return rc;
     }
     rp_session_message(s, "  %s is changed as well: it is compared, too", k->name);
-    return rp_judge_another(&(struct rp_judged_kernel){.measure = &s->measure,
-                                                       .name = k->name,
-                                                       .before = run->hsaco,
-                                                       .captures = &captures,
-                                                       .progress = s->o->progress,
-                                                       .context = s->o->context},
-                            hsaco, decision, json, err);
+    rc = rp_judge_another(
+        &(struct rp_judged_kernel){.measure = &s->measure,
+                                   .name = k->name,
+                                   .before = run->hsaco,
+                                   .captures = tried->workgroup ? &launches : &captures,
+                                   .progress = s->o->progress,
+                                   .context = s->o->context},
+        tried->hsaco, decision, json, err);
+    remove_launches(&launches);
+    return rc;
+}
+
+static bool is_named(char *const *names, const char *symbol)
+{
+    while (*names && strcmp(*names, symbol) != 0)
+        names++;
+    return *names != NULL;
 }
 
 /** A faster kernel is no gain if another kernel becomes slower. */
-static int compare_others(struct rp_kernel_run *run, const char *hsaco,
+static int compare_others(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
                           struct rp_decision *decision, json_t *json, struct rp_err *err)
 {
+    char *const *launched = tried->launch.others;
     rp_cleanup(rp_code_object_free) struct rp_code_object after = {0};
     char **names = NULL;
-    int rc = rp_code_object_read(hsaco, run->facts->symbol, &after, err);
+    int rc = rp_code_object_read(tried->hsaco, run->facts->symbol, &after, err);
 
     if (rc == 0)
         rc = rp_code_changed_kernels(&run->object, &after, run->facts->symbol, &names, err);
     for (size_t i = 0; rc == 0 && names[i] && decision->outcome == RP_OUTCOME_FASTER; i++)
-        rc = compare_another(run, names[i], hsaco, decision, json, err);
+        rc = compare_another(run, tried, names[i], decision, json, err);
+    for (; rc == 0 && launched && *launched && decision->outcome == RP_OUTCOME_FASTER; launched++)
+        if (!is_named(names, *launched))
+            rc = compare_another(run, tried, *launched, decision, json, err);
     rp_code_names_free(names);
     return rc;
 }
@@ -517,28 +568,45 @@ static bool changes_body(const struct rp_kernel_run *run, const struct rp_sessio
                          &ignored) < 0;
 }
 
-int rp_session_compare(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
-                       bool again, struct rp_decision *ret, json_t **ret_json, struct rp_err *err)
+static int judge(struct rp_kernel_run *run, const struct rp_session_candidate *tried, bool again,
+                 struct rp_decision *ret, json_t **ret_json, struct rp_err *err)
 {
     const struct rp_session *s = run->s;
     const bool any_body = s->o->scope == RP_EDIT_BODY || changes_body(run, tried);
     json_t *json;
-    int rc = rp_judge(&(struct rp_judged_kernel){.measure = &s->measure,
-                                                 .before = run->hsaco,
-                                                 .captures = &run->captures,
-                                                 .floor = &run->floor,
-                                                 .any_body = any_body,
-                                                 .again = again,
-                                                 .progress = s->o->progress,
-                                                 .context = s->o->context},
-                      tried->hsaco, ret, &json, err);
+    int rc =
+        rp_judge(&(struct rp_judged_kernel){.measure = &s->measure,
+                                            .before = run->hsaco,
+                                            .captures = tried->workgroup ? &tried->launch.launches
+                                                                         : &run->captures,
+                                            .floor = &run->floor,
+                                            .any_body = any_body,
+                                            .again = again,
+                                            .progress = s->o->progress,
+                                            .context = s->o->context},
+                 tried->hsaco, ret, &json, err);
 
     if (rc == 0 && any_body && !again && ret->outcome == RP_OUTCOME_FASTER) {
-        rc = compare_others(run, tried->hsaco, ret, json, err);
+        rc = compare_others(run, tried, ret, json, err);
         if (rc < 0)
             json_decref(json);
     }
     if (rc == 0)
         *ret_json = json;
+    return rc;
+}
+
+int rp_session_compare(struct rp_kernel_run *run, struct rp_session_candidate *tried, bool again,
+                       struct rp_decision *ret, json_t **ret_json, struct rp_err *err)
+{
+    int rc = tried->workgroup ? rp_session_launch_learn(run, tried, ret, err) : 1;
+
+    if (rc == 0)
+        *ret_json = json_array();
+    if (rc <= 0)
+        return rc;
+    rc = judge(run, tried, again, ret, ret_json, err);
+    if (rc == 0 && ret->outcome != RP_OUTCOME_FASTER)
+        remove_launches(&tried->launch.launches);
     return rc;
 }

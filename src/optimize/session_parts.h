@@ -53,6 +53,13 @@ struct rp_session {
     struct rp_err failure; /**< of the first kernel of which nothing could be told */
 };
 
+/** Says how the program launches kernels with a candidate. */
+struct rp_session_launch {
+    struct rp_captures launches; /**< of the kernel; none: it is not known */
+    char **others;               /**< symbols of other kernels that are launched otherwise */
+    char *program;               /**< built with the candidate */
+};
+
 /** Holds one candidate with all that was found about it. */
 struct rp_session_candidate {
     char *title, *text, *reason;
@@ -60,6 +67,8 @@ struct rp_session_candidate {
     char *note;            /**< what its user has to know; NULL: nothing */
     char *source, *hsaco;  /**< paths; the files are there once it has compiled */
     char *key;             /**< in the journal */
+    uint32_t workgroup;    /**< as of struct rp_proposal: text is that of the whole file */
+    struct rp_session_launch launch; /**< where that is not 0, once it was compared */
     enum rp_outcome outcome;
     bool ratio_known;
     double ratio, low;
@@ -105,8 +114,25 @@ void rp_session_candidate_free(struct rp_session_candidate *tried);
 /** Compares all geometries.
  * @param again as of rp_compare
  * @return 0 with the decision */
-int rp_session_compare(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
-                       bool again, struct rp_decision *ret, json_t **ret_json, struct rp_err *err);
+int rp_session_compare(struct rp_kernel_run *run, struct rp_session_candidate *tried, bool again,
+                       struct rp_decision *ret, json_t **ret_json, struct rp_err *err);
+
+void rp_session_launch_free(struct rp_session_launch *launch);
+/** Checks that a candidate changes a number by which workgroups are launched, and nothing else.
+ * @return 0; RP_VERDICT */
+int rp_session_launch_guard(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                            struct rp_err *err);
+/** Finds out how the program launches its kernels with a candidate.
+ * @param decision why it is not compared
+ * @return 1: tried->launch says it; 0: the decision is made; negative */
+int rp_session_launch_learn(struct rp_kernel_run *run, struct rp_session_candidate *tried,
+                            struct rp_decision *decision, struct rp_err *err);
+/** Captures how another kernel is launched then.
+ * @param folder of its captures @return as rp_launches_capture */
+int rp_session_launch_another(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
+                              const char *name, const char *folder,
+                              const struct rp_captures *captures, struct rp_captures *ret,
+                              struct rp_err *err);
 
 /** Confirms a candidate and tries it in the program. @return 1 accepted, 0 not, negative */
 int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tried,

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "experiment/build_command.h"
 #include "optimize/kernel_facts.h"
+#include "optimize/launch_size.h"
 #include "optimize/session_parts.h"
 #include "run/kernel_names.h"
 
@@ -168,8 +169,10 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
         return rc;
     }
     if (rc == 0)
+        rc = rp_launch_constants_find(s->command, run->facts->arch, run->source, err);
+    if (rc == 0)
         rc = build_base(run, err);
-    else
+    else if (!run->source)
         json_object_set_new(run->json, "stop", rp_session_text(why.text));
     if (!run->source || rc < 0)
         return run->source ? rc : rp_session_folder_check(&s->folder, err);

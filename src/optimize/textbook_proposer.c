@@ -12,6 +12,7 @@
 #include "optimize/kernel_facts.h"
 #include "optimize/kernel_source.h"
 #include "optimize/launch_bounds.h"
+#include "optimize/launch_size.h"
 #include "optimize/propose.h"
 
 extern const struct rp_proposer rp_proposer_textbook;
@@ -199,21 +200,29 @@ static int propose_sums(const struct rp_proposer_input *input, struct rp_proposa
     return 0;
 }
 
+/** Fills waves that are partly empty. */
+static int propose_whole_waves(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    return rp_launch_size_propose(input, true, ret);
+}
+
+static int propose_workgroups(const struct rp_proposer_input *input, struct rp_proposal *ret)
+{
+    return rp_launch_size_propose(input, false, ret);
+}
+
 /* What is tried, in this order, but first what is good for the cause that limits the kernel. */
 static const struct remedy {
     const char *cause;
     bool elsewhere; /**< it is tried also where another cause, or none, is known */
     int (*propose)(const struct rp_proposer_input *input, struct rp_proposal *ret);
 } remedies[] = {
-    {"lds_bank_conflicts", false, propose_strides},
-    {"lds_bank_conflicts", true, propose_padding},
-    {"register_spills", false, propose_bounds},
-    {"low_occupancy", false, propose_bounds},
-    {"memory_latency", true, propose_element},
-    {"memory_latency", true, propose_tile},
-    {"barrier", false, propose_tile},
-    {"memory_latency", true, propose_wide},
-    {"hbm_bandwidth", false, propose_wide},
+    {"lds_bank_conflicts", false, propose_strides}, {"lds_bank_conflicts", true, propose_padding},
+    {"register_spills", false, propose_bounds},     {"low_occupancy", false, propose_whole_waves},
+    {"low_occupancy", false, propose_bounds},       {"low_occupancy", false, propose_workgroups},
+    {"divergence", false, propose_whole_waves},     {"memory_latency", true, propose_element},
+    {"memory_latency", true, propose_tile},         {"barrier", false, propose_tile},
+    {"memory_latency", true, propose_wide},         {"hbm_bandwidth", false, propose_wide},
     {"l1_bandwidth", false, propose_wide},
 };
 
@@ -268,8 +277,9 @@ static int propose_textbook(void *state, const struct rp_proposer_input *input,
 
 const struct rp_proposer rp_proposer_textbook = {
     .name = "textbook",
-    .summary = "rows of LDS on different banks, launch bounds, wider and earlier loads, sums side "
-               "by side, unrolled loops; needs no network",
+    .summary =
+        "rows of LDS on different banks, sizes of workgroups, launch bounds, wider and earlier "
+        "loads, sums side by side, unrolled loops; needs no network",
     .changes_body = true,
     .open = open_textbook,
     .propose = propose_textbook,

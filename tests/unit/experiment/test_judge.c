@@ -3,7 +3,6 @@
  * traces of a profile; a time that the counted work does not allow.
  */
 #include <math.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,25 +317,6 @@ static void commands_get_the_device_of_the_session(void **state)
                                      "--", "b", "--device", "x", NULL});
 }
 
-static void names_of_kernels_are_found_literally(void **state)
-{
-    static const char *const names[] = {"void k<3>(float const*, int)", "a.b|c", "x[2]{3}^$\\(?+",
-                                        ""};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        rp_autofree char *quoted = regex_escape(names[i]);
-        rp_autofree char *whole = rp_format("^%s$", quoted);
-        rp_autofree char *longer = rp_format("%sx", names[i]);
-        regex_t regex;
-
-        assert_int_equal(regcomp(&regex, whole, REG_EXTENDED), 0);
-        assert_int_equal(regexec(&regex, names[i], 0, NULL, 0), 0);
-        assert_int_equal(regexec(&regex, longer, 0, NULL, 0), REG_NOMATCH);
-        regfree(&regex);
-    }
-}
-
 /* Kernels of one name in several code objects are found in the traces of a profile. */
 
 /** Code object and kernel n have the number n; a kernel is launched once if its letter is in runs.
@@ -516,7 +496,6 @@ int main(void)
         cmocka_unit_test(failures_are_whose_they_are),
         cmocka_unit_test(failures_without_a_message),
         cmocka_unit_test(commands_get_the_device_of_the_session),
-        cmocka_unit_test(names_of_kernels_are_found_literally),
         cmocka_unit_test(one_name_of_two_files_is_refused),
         cmocka_unit_test(what_is_one_kernel_is_let_pass),
         cmocka_unit_test(names_are_those_of_the_symbol),
