@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "replay/launch_changes.h"
+#include "replay/other_launch.h"
 #include "replay/output_rules.h"
-#include "replay/own_launch.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
 #include "trace/check_record.h"
@@ -633,7 +633,7 @@ static const char *choose_fewer(struct rp_variation_runs *v, enum rp_grid_way wa
     const struct rp_snapshot_dispatch *d = &v->trial->r->facts->dispatch;
     const struct rp_replay_launch_change *other = rp_replay_other_launch(v->trial->r);
 
-    return other ? rp_own_launch_fewer(d, other, way, v->grid, v->other_grid)
+    return other ? rp_other_launch_fewer(d, other, way, v->grid, v->other_grid)
                  : rp_launch_fewer(d->grid, d->workgroup, way, v->grid);
 }
 
@@ -655,7 +655,7 @@ static const char *choose_grid(struct rp_variation_runs *v)
 
         v->has_grid = one;
         if (!one && other && v->size.way >= RP_SIZE_LARGER &&
-            !rp_own_launch_has_same_items(d, other))
+            !rp_other_launch_has_same_items(d, other))
             return "the other kernel is launched with more or fewer work-items";
         return one ? choose_fewer(v, RP_GRID_ONE) : NULL;
     }

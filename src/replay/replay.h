@@ -185,10 +185,10 @@ struct rp_replay_span {
     bool writable; /**< of a segment: holds variables, and not what the loader reads */
 };
 
-/** At most so many arguments of the runtime tell a kernel how it is launched. */
+/** At most this many arguments of the runtime tell a kernel how it is launched. */
 enum { RP_LAUNCH_NUMBERS = 16 };
 
-/** A kernel may be launched with workgroups of another size than the captured one (own_launch.h).
+/** A kernel may be launched with workgroups of a size other than the captured one (other_launch.h).
  */
 struct rp_replay_launch_change {
     bool given; /**< else it is launched as the captured one */

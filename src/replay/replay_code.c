@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "replay/launch_changes.h"
-#include "replay/own_launch.h"
+#include "replay/other_launch.h"
 #include "replay/replay.h"
 #include "trace/code_object.h"
 
@@ -937,7 +937,7 @@ static int read_launch(const struct rp_replay *r, const struct rp_code_kernel *o
                        const struct file *kernarg, struct rp_snapshot_dispatch *launch,
                        struct rp_abi_dispatch *ret, struct rp_err *err)
 {
-    int rc = rp_own_launch_read(r, r->launch_of, original, kernarg->bytes, launch, err);
+    int rc = rp_other_launch_read(r, r->launch_of, original, kernarg->bytes, launch, err);
 
     *ret = rp_abi_dispatch_of(launch, r->facts->isa);
     ret->kernarg_bytes = r->facts->dispatch.kernarg_bytes;
@@ -980,7 +980,7 @@ static int load_candidate(struct rp_replay *r, struct rp_replay_kernel *k, const
         return rp_wrap(err, "%s cannot take the place of the captured kernel", path);
     rp_launch_find_grid_args(&about, kernarg->size, &r->grid_args);
     if (own)
-        rp_own_launch_make(&about, &other, &launch, &k->launch);
+        rp_other_launch_make(&about, &other, &launch, &k->launch);
     k->path = path;
     k->name = rp_not_null(rp_format("kernel of %s", path));
     k->group_bytes = (uint32_t)about.group_bytes +

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "replay/launch_changes.h"
-#include "replay/own_launch.h"
+#include "replay/other_launch.h"
 #include "replay/page_changes.h"
 #include "replay/replay.h"
 #include "replay/replay_protocol.h"
@@ -733,10 +733,10 @@ int rp_replay_run(struct rp_replay *r, double *ret_us, struct rp_err *err)
     uint32_t was[RP_LAUNCH_NUMBERS] = {0};
     int rc;
 
-    rp_own_launch_put(launch, r->kernarg_kept, was);
+    rp_other_launch_put(launch, r->kernarg_kept, was);
     if (launch->given && r->other_grid)
         rp_launch_put_grid(&r->grid_args, r->other_grid, launch->workgroup, r->kernarg_kept);
     rc = run_kernel(r, ret_us, err);
-    rp_own_launch_put_back(launch, r->kernarg_kept, was);
+    rp_other_launch_put_back(launch, r->kernarg_kept, was);
     return rc;
 }

@@ -1,4 +1,4 @@
-#include "replay/own_launch.h"
+#include "replay/other_launch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -154,9 +154,9 @@ static int compare_arguments(const struct rp_replay *r, const struct rp_capture 
     return 0;
 }
 
-int rp_own_launch_read(const struct rp_replay *r, const char *folder,
-                       const struct rp_code_kernel *original, const uint8_t *kernarg,
-                       struct rp_snapshot_dispatch *ret, struct rp_err *err)
+int rp_other_launch_read(const struct rp_replay *r, const char *folder,
+                         const struct rp_code_kernel *original, const uint8_t *kernarg,
+                         struct rp_snapshot_dispatch *ret, struct rp_err *err)
 {
     rp_cleanup(close_capture) struct rp_capture *other = NULL;
     const size_t bytes = r->facts->dispatch.kernarg_bytes;
@@ -184,9 +184,10 @@ int rp_own_launch_read(const struct rp_replay *r, const char *folder,
     return rc;
 }
 
-void rp_own_launch_make(const struct rp_code_kernel *kernel, const struct rp_abi_dispatch *dispatch,
-                        const struct rp_snapshot_dispatch *launch,
-                        struct rp_replay_launch_change *ret)
+void rp_other_launch_make(const struct rp_code_kernel *kernel,
+                          const struct rp_abi_dispatch *dispatch,
+                          const struct rp_snapshot_dispatch *launch,
+                          struct rp_replay_launch_change *ret)
 {
     *ret = (struct rp_replay_launch_change){.given = true, .setup = launch->setup};
     memcpy(ret->grid, launch->grid, sizeof ret->grid);
@@ -231,9 +232,9 @@ static void multiply(const uint32_t grid[3], const uint16_t size[3], const uint3
         ret[axis] = groups_of(grid[axis], size[axis]) * times[axis] * ret_size[axis];
 }
 
-const char *rp_own_launch_fewer(const struct rp_snapshot_dispatch *d,
-                                const struct rp_replay_launch_change *launch, enum rp_grid_way way,
-                                uint32_t ret_grid[3], uint32_t ret_other[3])
+const char *rp_other_launch_fewer(const struct rp_snapshot_dispatch *d,
+                                  const struct rp_replay_launch_change *launch,
+                                  enum rp_grid_way way, uint32_t ret_grid[3], uint32_t ret_other[3])
 {
     const uint16_t *size = d->workgroup, *other = launch->workgroup;
     uint32_t times[3];
@@ -253,8 +254,8 @@ const char *rp_own_launch_fewer(const struct rp_snapshot_dispatch *d,
     return why;
 }
 
-bool rp_own_launch_has_same_items(const struct rp_snapshot_dispatch *d,
-                                  const struct rp_replay_launch_change *launch)
+bool rp_other_launch_has_same_items(const struct rp_snapshot_dispatch *d,
+                                    const struct rp_replay_launch_change *launch)
 {
     uint64_t captured = 1, other = 1;
 
@@ -265,8 +266,8 @@ bool rp_own_launch_has_same_items(const struct rp_snapshot_dispatch *d,
     return captured == other;
 }
 
-void rp_own_launch_put(const struct rp_replay_launch_change *launch, uint8_t *kernarg,
-                       uint32_t ret_was[])
+void rp_other_launch_put(const struct rp_replay_launch_change *launch, uint8_t *kernarg,
+                         uint32_t ret_was[])
 {
     for (size_t i = 0; i < launch->count; i++) {
         uint8_t *at = kernarg + launch->at[i].offset;
@@ -276,8 +277,8 @@ void rp_own_launch_put(const struct rp_replay_launch_change *launch, uint8_t *ke
     }
 }
 
-void rp_own_launch_put_back(const struct rp_replay_launch_change *launch, uint8_t *kernarg,
-                            const uint32_t was[])
+void rp_other_launch_put_back(const struct rp_replay_launch_change *launch, uint8_t *kernarg,
+                              const uint32_t was[])
 {
     for (size_t i = 0; i < launch->count; i++)
         memcpy(kernarg + launch->at[i].offset, &was[i], launch->at[i].bytes);

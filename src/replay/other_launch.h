@@ -1,10 +1,10 @@
 /**
- * @file own_launch.h
+ * @file other_launch.h
  * @brief A kernel that takes the captured one's place with workgroups of another size: how it is
  * launched is read from a capture of the program that launches it so.
  */
-#ifndef RP_REPLAY_OWN_LAUNCH_H
-#define RP_REPLAY_OWN_LAUNCH_H
+#ifndef RP_REPLAY_OTHER_LAUNCH_H
+#define RP_REPLAY_OTHER_LAUNCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,14 +43,15 @@ bool rp_launch_number(const struct rp_code_arg *arg, const struct rp_abi_dispatc
  * @param kernarg   its arguments
  * @return 0; RP_VERDICT: it differs in more than its workgroups; RP_BAD_INPUT: it cannot be read
  */
-int rp_own_launch_read(const struct rp_replay *r, const char *folder,
-                       const struct rp_code_kernel *original, const uint8_t *kernarg,
-                       struct rp_snapshot_dispatch *ret, struct rp_err *err);
+int rp_other_launch_read(const struct rp_replay *r, const char *folder,
+                         const struct rp_code_kernel *original, const uint8_t *kernarg,
+                         struct rp_snapshot_dispatch *ret, struct rp_err *err);
 
 /** Makes what is to be changed of the captured launch for a kernel that is launched so. */
-void rp_own_launch_make(const struct rp_code_kernel *kernel, const struct rp_abi_dispatch *dispatch,
-                        const struct rp_snapshot_dispatch *launch,
-                        struct rp_replay_launch_change *ret);
+void rp_other_launch_make(const struct rp_code_kernel *kernel,
+                          const struct rp_abi_dispatch *dispatch,
+                          const struct rp_snapshot_dispatch *launch,
+                          struct rp_replay_launch_change *ret);
 
 /**
  * Makes grids of fewer workgroups for both launches, of the captured kernel and of the other one,
@@ -58,19 +59,20 @@ void rp_own_launch_make(const struct rp_code_kernel *kernel, const struct rp_abi
  * @param d  the captured launch
  * @return NULL; or why there are none
  */
-const char *rp_own_launch_fewer(const struct rp_snapshot_dispatch *d,
-                                const struct rp_replay_launch_change *launch, enum rp_grid_way way,
-                                uint32_t ret_grid[3], uint32_t ret_other[3]);
+const char *rp_other_launch_fewer(const struct rp_snapshot_dispatch *d,
+                                  const struct rp_replay_launch_change *launch,
+                                  enum rp_grid_way way, uint32_t ret_grid[3],
+                                  uint32_t ret_other[3]);
 
 /** Says whether both launches have as many work-items: then sizes for which memory has room are for
  * both. */
-bool rp_own_launch_has_same_items(const struct rp_snapshot_dispatch *d,
-                                  const struct rp_replay_launch_change *launch);
+bool rp_other_launch_has_same_items(const struct rp_snapshot_dispatch *d,
+                                    const struct rp_replay_launch_change *launch);
 
 /** Writes the runtime's arguments of the launch. @param ret_was  what was there, to be put back */
-void rp_own_launch_put(const struct rp_replay_launch_change *launch, uint8_t *kernarg,
-                       uint32_t ret_was[]);
-void rp_own_launch_put_back(const struct rp_replay_launch_change *launch, uint8_t *kernarg,
-                            const uint32_t was[]);
+void rp_other_launch_put(const struct rp_replay_launch_change *launch, uint8_t *kernarg,
+                         uint32_t ret_was[]);
+void rp_other_launch_put_back(const struct rp_replay_launch_change *launch, uint8_t *kernarg,
+                              const uint32_t was[]);
 
 #endif

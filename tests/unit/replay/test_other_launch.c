@@ -1,7 +1,7 @@
 /* Grids of fewer workgroups for a captured launch and for one of workgroups of another size. */
 #include <stdint.h>
 
-#include "replay/own_launch.h"
+#include "replay/other_launch.h"
 #include "replay/replay.h"
 #include "unit/cmocka_all.h"
 
@@ -24,14 +24,14 @@ static void so_many_workgroups_of_one_stand_for_one_of_the_other(void **state)
     uint32_t grid[3], of_other[3];
 
     (void)state;
-    assert_null(rp_own_launch_fewer(&small, &large, RP_GRID_HALF, grid, of_other));
+    assert_null(rp_other_launch_fewer(&small, &large, RP_GRID_HALF, grid, of_other));
     assert_int_equal(grid[0], 512);
     assert_int_equal(of_other[0], 32);
     assert_int_equal(of_other[1], 16);
-    assert_null(rp_own_launch_fewer(&small, &large, RP_GRID_ONE, grid, of_other));
+    assert_null(rp_other_launch_fewer(&small, &large, RP_GRID_ONE, grid, of_other));
     assert_int_equal(grid[0], 256);
     assert_int_equal(of_other[0], 16);
-    assert_true(rp_own_launch_has_same_items(&small, &large));
+    assert_true(rp_other_launch_has_same_items(&small, &large));
 }
 
 static void the_other_way_round(void **state)
@@ -41,7 +41,7 @@ static void the_other_way_round(void **state)
     uint32_t grid[3], of_other[3];
 
     (void)state;
-    assert_null(rp_own_launch_fewer(&large, &small, RP_GRID_HALF, grid, of_other));
+    assert_null(rp_other_launch_fewer(&large, &small, RP_GRID_HALF, grid, of_other));
     assert_int_equal(grid[0], 512);
     assert_int_equal(of_other[0], 512);
 }
@@ -55,9 +55,9 @@ static void other_numbers_of_workgroups_tell_nothing(void **state)
     uint32_t grid[3], of_other[3];
 
     (void)state;
-    assert_non_null(rp_own_launch_fewer(&small, &large, RP_GRID_HALF, grid, of_other));
-    assert_false(rp_own_launch_has_same_items(&small, &large));
-    assert_non_null(rp_own_launch_fewer(&small, &one, RP_GRID_HALF, grid, of_other));
+    assert_non_null(rp_other_launch_fewer(&small, &large, RP_GRID_HALF, grid, of_other));
+    assert_false(rp_other_launch_has_same_items(&small, &large));
+    assert_non_null(rp_other_launch_fewer(&small, &one, RP_GRID_HALF, grid, of_other));
 }
 
 static void what_the_runtime_says_is_put_and_taken_back(void **state)
@@ -70,10 +70,10 @@ static void what_the_runtime_says_is_put_and_taken_back(void **state)
     launch.at[0].offset = 4;
     launch.at[0].bytes = 2;
     launch.at[0].value = 128;
-    rp_own_launch_put(&launch, (uint8_t *)kernarg, was);
+    rp_other_launch_put(&launch, (uint8_t *)kernarg, was);
     assert_int_equal(kernarg[0], 4);
     assert_int_equal(kernarg[1], 128);
-    rp_own_launch_put_back(&launch, (uint8_t *)kernarg, was);
+    rp_other_launch_put_back(&launch, (uint8_t *)kernarg, was);
     assert_int_equal(kernarg[1], 64);
 }
 
