@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "replay/argument_types.h"
 #include "replay/launch_changes.h"
 #include "replay/other_launch.h"
 #include "replay/output_rules.h"
@@ -76,6 +77,16 @@ static uint64_t seed_of(const struct rp_variation_runs *v, const struct rp_captu
     return rp_replay_place(v->trial->r, m, page) ^ (uint64_t)(v->now + 1) << 56;
 }
 
+/** Returns the rule for a page, whose type the kernel's signature may say. */
+static struct rp_inputs_rule rule_at(const struct rp_variation_runs *v,
+                                     const struct rp_capture_memory *m, uint64_t page)
+{
+    struct rp_inputs_rule rule = v->rule;
+
+    rp_argument_rule(v->trial->r, m, page, &rule);
+    return rule;
+}
+
 /* Zeros where the captured kernel writes may be counters and flags, so they stay, unless numbers
  * replace them, which may be added up.
  */
@@ -86,6 +97,7 @@ static int fill_zeros(struct rp_variation_runs *v, const struct rp_capture_memor
     const struct rp_replay_trial *trial = v->trial;
     const struct rp_write_page *w =
         rp_write_set_find(&trial->set, rp_replay_region(v->trial->r, m), page);
+    const struct rp_inputs_rule rule = rule_at(v, m, page);
     const bool integers = v->now == RP_VARY_ZERO_INTEGERS;
     const uint64_t *keep = w ? w->written : none;
     uint8_t after[RP_PAGE_BYTES];
@@ -96,9 +108,9 @@ static int fill_zeros(struct rp_variation_runs *v, const struct rp_capture_memor
         return 0;
     if (w && !integers) {
         rc = rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err);
-        keep = rc == 0 && rp_inputs_are_numbers(&v->rule, after, bytes) ? none : keep;
+        keep = rc == 0 && rp_inputs_are_numbers(&rule, after, bytes) ? none : keep;
     }
-    *ret_count = rp_inputs_fill(&v->rule, integers, &trial->addresses, seed_of(v, m, page), keep,
+    *ret_count = rp_inputs_fill(&rule, integers, &trial->addresses, seed_of(v, m, page), keep,
                                 bytes, contents);
     return rc;
 }
@@ -111,6 +123,7 @@ static int update_page(struct rp_variation_runs *v, const struct rp_capture_memo
     const struct rp_replay_trial *trial = v->trial;
     const struct rp_write_page *w =
         rp_write_set_find(&trial->set, rp_replay_region(trial->r, m), page);
+    const struct rp_inputs_rule rule = rule_at(v, m, page);
     uint64_t words[RP_PAGE_MASKS];
     uint8_t after[RP_PAGE_BYTES];
     int rc = w ? rp_capture_page(trial->r->capture, m, RP_STATE_AFTER, page, after, err) : 0;
@@ -118,8 +131,8 @@ static int update_page(struct rp_variation_runs *v, const struct rp_capture_memo
     for (size_t i = 0; w && i < RP_PAGE_MASKS; i++)
         words[i] = w->written[i] & ~w->poisoned[i];
     if (w && rc == 0)
-        *ret_count = rp_inputs_update(&v->rule, &trial->addresses, seed_of(v, m, page), words,
-                                      after, bytes, contents);
+        *ret_count = rp_inputs_update(&rule, &trial->addresses, seed_of(v, m, page), words, after,
+                                      bytes, contents);
     return rc;
 }
 
@@ -128,6 +141,7 @@ static int change_page(struct rp_variation_runs *v, const struct rp_capture_memo
                        struct rp_err *err)
 {
     const struct rp_addresses *addresses = &v->trial->addresses;
+    const struct rp_inputs_rule rule = rule_at(v, m, page);
     const uint64_t place = seed_of(v, m, page);
 
     *ret_count = 0;
@@ -139,7 +153,7 @@ static int change_page(struct rp_variation_runs *v, const struct rp_capture_memo
         return 0;
     *ret_count = v->values == RP_VARY_ORDER
                      ? change_order(v->trial, place, bytes, contents)
-                     : rp_inputs_vary(v->values, &v->rule, addresses, place, bytes, contents);
+                     : rp_inputs_vary(v->values, &rule, addresses, place, bytes, contents);
     return 0;
 }
 
@@ -167,7 +181,8 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
 {
     struct rp_variation_runs *v = data;
     const bool bound = v->bound && rp_trial_may_change(m);
-    enum rp_number_type type = bound ? rp_rounding_bound_type(v->trial, contents, bytes) : RP_EXACT;
+    enum rp_number_type type =
+        bound ? rp_rounding_bound_type(v->trial, m, page, contents, bytes) : RP_EXACT;
     uint64_t count = 0;
     int rc = 0;
 
@@ -177,7 +192,7 @@ static int vary_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     if (also_updates(v) && rp_trial_may_change(m))
         rc = update_page(v, m, page, bytes, contents, &count, err);
     if (bound && type == RP_EXACT) /* It was zeros. */
-        type = rp_rounding_bound_type(v->trial, contents, bytes);
+        type = rp_rounding_bound_type(v->trial, m, page, contents, bytes);
     if (bound)
         rp_rounding_bound_change(type, v->bound, rp_replay_place(v->trial->r, m, page), bytes,
                                  contents);

@@ -396,6 +396,8 @@ static enum what look(struct rp_number_shape shape, uint64_t bits)
 
     if (size == 0 || size == infinite || size == (infinite | infinite >> 1))
         return NEUTRAL;
+    if (shape.bytes == 2 && exponent == -bias) /* Their type is named, and not found by this. */
+        return NEUTRAL;
     if (size > infinite || exponent == -bias) /* This is another NaN or a denormal number. */
         return NO_NUMBER;
     return exponent >= -EXPONENTS && exponent <= EXPONENTS ? NUMBER : NO_NUMBER;

@@ -140,8 +140,9 @@ int rp_rounding_bound_find(struct rp_replay_trial *trial, struct rp_err *err);
 /** Forgets the bound of other inputs. */
 void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs);
 /** Returns the type of the numbers in a page of inputs. RP_EXACT: it has none. */
-enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial, const uint8_t *page,
-                                           size_t bytes);
+enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial,
+                                           const struct rp_capture_memory *m, uint64_t page,
+                                           const uint8_t *contents, size_t bytes);
 /** Makes a page of numbers what it is for a bound.
  * @param inputs enum rp_bound_inputs
  * @param seed  of the page's place */

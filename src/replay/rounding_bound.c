@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/vec.h"
+#include "replay/argument_types.h"
 #include "replay/input_variation.h"
 #include "replay/output_rules.h"
 #include "replay/page_changes.h"
@@ -51,17 +52,33 @@ static uint64_t changed_number(enum rp_number_type type, bool doubled, uint64_t 
     return exponent == 0 || exponent + 1 >= most ? bits : bits + one;
 }
 
-enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial, const uint8_t *page,
-                                           size_t bytes)
+/** @return the rule by which numbers of a page are found, all of which may be few */
+static struct rp_inputs_rule rule_at(const struct rp_replay_trial *trial,
+                                     const struct rp_capture_memory *m, uint64_t page,
+                                     bool *ret_named)
 {
     struct rp_inputs_rule rule;
     struct rp_err ignored = RP_ERR_INIT;
 
-    if ((bytes == RP_PAGE_BYTES && rp_is_zero_page(page)) || /* as most pages are */
-        rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0 || rule.none)
-        return RP_EXACT;
+    if (rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0)
+        rule = (struct rp_inputs_rule){.none = true};
+    rp_argument_rule(trial->r, m, page, &rule);
+    *ret_named = rule.vouched;
     rule.vouched = true; /* Weights of a filter are few. */
-    return rp_inputs_type(&rule, &trial->addresses, page, bytes);
+    return rule;
+}
+
+enum rp_number_type rp_rounding_bound_type(const struct rp_replay_trial *trial,
+                                           const struct rp_capture_memory *m, uint64_t page,
+                                           const uint8_t *contents, size_t bytes)
+{
+    struct rp_inputs_rule rule;
+    bool named;
+
+    if (bytes == RP_PAGE_BYTES && rp_is_zero_page(contents)) /* as most pages are */
+        return RP_EXACT;
+    rule = rule_at(trial, m, page, &named);
+    return rule.none ? RP_EXACT : rp_inputs_type(&rule, &trial->addresses, contents, bytes);
 }
 
 static uint64_t change_numbers(enum rp_number_type type, unsigned inputs, uint64_t seed,
@@ -154,7 +171,7 @@ static int edit_page(void *data, const struct rp_capture_memory *m, uint64_t pag
     (void)err;
     if (!rp_trial_may_change(m) || rp_is_zero_page(contents))
         return 0;
-    type = rp_rounding_bound_type(look->trial, contents, bytes);
+    type = rp_rounding_bound_type(look->trial, m, page, contents, bytes);
     note_inputs(look, type, bytes, contents);
     look->changed += change_numbers(type, look->inputs, rp_replay_place(look->trial->r, m, page),
                                     bytes, contents);
@@ -191,20 +208,19 @@ static void only_results(const uint64_t *written, const uint8_t *contents, uint8
 
 /** Returns the type that results are of. RP_EXACT: they are no numbers, or it cannot be told which.
  */
-static enum rp_number_type result_type(const struct rp_replay_trial *trial, const uint64_t *written,
-                                       const uint8_t *page, size_t bytes)
+static enum rp_number_type result_type(const struct rp_replay_trial *trial,
+                                       const struct rp_capture_memory *m, uint64_t page,
+                                       const uint64_t *written, const uint8_t *contents)
 {
-    struct rp_inputs_rule rule;
-    struct rp_err ignored = RP_ERR_INIT;
+    bool named;
+    const struct rp_inputs_rule rule = rule_at(trial, m, page, &named);
+    const size_t bytes = rp_replay_page_bytes(m, page);
     enum rp_number_type type;
     uint8_t results[RP_PAGE_BYTES];
-    bool named;
 
-    if (rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0)
+    if (rule.none)
         return RP_EXACT;
-    only_results(written, page, results);
-    named = rule.vouched;
-    rule.vouched = true;
+    only_results(written, contents, results);
     type = rp_inputs_type(&rule, &trial->addresses, results, bytes);
     return type == RP_F32 && !named && may_be_pairs(results, bytes) ? RP_EXACT : type;
 }
@@ -230,7 +246,8 @@ static int look_at_double(void *data, const struct rp_capture_memory *m, uint64_
     const size_t region = rp_replay_region(look->trial->r, m),
                  bytes = rp_replay_page_bytes(m, page);
     const struct rp_write_page *w = rp_write_set_find(&look->trial->set, region, page);
-    enum rp_number_type type = w ? result_type(look->trial, w->written, expected, bytes) : RP_EXACT;
+    enum rp_number_type type =
+        w ? result_type(look->trial, m, page, w->written, expected) : RP_EXACT;
     const unsigned width = rp_number_shape(type).bytes;
 
     (void)err;
@@ -243,27 +260,21 @@ static int look_at_double(void *data, const struct rp_capture_memory *m, uint64_
     return 0;
 }
 
-/* Inputs of 16 bits that are moved are off by more than what is added up in 32. */
-static enum rp_number_type wide(enum rp_number_type type)
-{
-    return type == RP_F32 || type == RP_F64 ? type : RP_EXACT;
-}
-
 /** Results that are zeros and ones look like no numbers, but are of the type of the captured ones.
  */
-static enum rp_number_type known_type(struct rp_replay_trial *trial, unsigned inputs,
-                                      struct rp_page_key key, const uint64_t *written,
-                                      const uint8_t *results, size_t bytes)
+static enum rp_number_type known_type(struct rp_replay_trial *trial,
+                                      const struct rp_capture_memory *m, uint64_t page,
+                                      const uint64_t *written, const uint8_t *results)
 {
     struct rp_rounding_bound *bound = &trial->bound;
+    const struct rp_page_key key = {rp_replay_region(trial->r, m), page};
     const struct rp_bound_type *known =
         rp_page_find(bound->types.items, bound->types.count, sizeof *known, key);
     enum rp_number_type type;
 
     if (known)
         return known->type;
-    type = result_type(trial, written, results, bytes);
-    type = inputs == RP_BOUND_SIZES ? type : wide(type);
+    type = result_type(trial, m, page, written, results);
     if (bound->inputs == RP_BOUND_CAPTURED && type != RP_EXACT)
         *(struct rp_bound_type *)rp_vec_add(&bound->types) = (struct rp_bound_type){key, type};
     return type;
@@ -282,8 +293,7 @@ void rp_rounding_bound_keep(struct rp_replay_trial *trial, unsigned inputs,
         kept = rp_page_find(bound->pages.items, bound->pages.count, sizeof *kept, key);
     } else if (bound->pages.count < MOST_PAGES) {
         const enum rp_number_type type =
-            known_type(trial, inputs, key, written, inputs == RP_BOUND_SIZES ? contents : expected,
-                       rp_replay_page_bytes(m, page));
+            known_type(trial, m, page, written, inputs == RP_BOUND_SIZES ? contents : expected);
 
         kept = type == RP_EXACT ? NULL : rp_vec_add(&bound->pages);
         if (kept)
@@ -346,7 +356,7 @@ void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs)
 static bool has_noise(const struct rp_rounding_bound *bound)
 {
     for (size_t i = 0; i < bound->pages.count; i++)
-        if (rp_noise_is_straight(&bound->pages.items[i].noise))
+        if (rp_noise_is_straight(bound->pages.items[i].type, &bound->pages.items[i].noise))
             return true;
     return false;
 }
@@ -444,6 +454,8 @@ static bool is_near(struct rp_rounding_bound *bound, const struct rp_bound_page 
         if (page->noise.size > 0)
             most *= fmax(1, fabs(b) / page->noise.size);
         most = fmax(most, unit * unit * bound->size);
+        if (rp_number_is_short(page->type)) /* It is rounded once, behind all that is computed. */
+            most += unit * fmax(fabs(a), fabs(b));
     }
     if (off > most)
         return false;
@@ -486,6 +498,16 @@ static bool loses_digits(const struct sides *sides, bool noise)
     return all >= LEAST && (noise ? sides->odd == 0 : fewer * OF <= all);
 }
 
+/* What is computed in 32 bits and rounded to 16 is seldom near the middle of two: of thousands of
+ * units one or two are. */
+static bool are_many(const struct sides *sides, size_t results)
+{
+    enum { LEAST = 8, ONE_IN = 16 };
+    const uint64_t off = sides->smaller + sides->larger;
+
+    return off >= LEAST && off * ONE_IN > results;
+}
+
 /** Other last bits of captured numbers (RP_VARY_INTEGERS) are not random: where these are small
  * whole numbers, each term has the same little more, which one order of the sum keeps and another
  * drops.
@@ -522,7 +544,9 @@ void rp_rounding_bound_allow(struct rp_rounding_bound *bound, int inputs, struct
         for (size_t word = at / 4; wrong && near && word < (at + unit) / 4; word++)
             bad[word / 64] &= ~((uint64_t)1 << (word % 64));
     }
-    if (has_random_digits(inputs) && loses_digits(&sides, bound->noise))
+    if ((has_random_digits(inputs) && loses_digits(&sides, bound->noise)) ||
+        (page && bound->noise && rp_number_is_short(page->type) &&
+         are_many(&sides, page->noise.count)))
         memcpy(bad, before, sizeof before);
 }
 

@@ -7,12 +7,17 @@
 #include "replay/output_rules.h"
 #include "replay/replay_protocol.h"
 
-static uint64_t units_of(unsigned level)
+static uint64_t times_of(enum rp_number_type type)
 {
-    uint64_t units = RP_NOISE_UNITS;
+    return rp_number_is_short(type) ? 4 : 16;
+}
+
+static uint64_t units_of(enum rp_number_type type, unsigned level)
+{
+    uint64_t units = rp_number_is_short(type) ? 1 : 16;
 
     while (level--)
-        units *= RP_NOISE_TIMES;
+        units *= times_of(type);
     return units;
 }
 
@@ -22,7 +27,7 @@ uint64_t rp_noise_move(enum rp_number_type type, unsigned level, uint64_t seed, 
     const struct rp_number_shape shape = rp_number_shape(type);
     const uint64_t sign = (uint64_t)1 << (shape.fraction_bits + shape.exponent_bits);
     const uint64_t least = (uint64_t)1 << shape.fraction_bits, most = sign - least;
-    const uint64_t units = units_of(level);
+    const uint64_t units = units_of(type, level);
     uint64_t count = 0;
 
     for (size_t at = 0; type != RP_EXACT && at + shape.bytes <= bytes; at += shape.bytes) {
@@ -57,29 +62,36 @@ void rp_noise_note(enum rp_number_type type, unsigned level, const uint64_t *wor
     }
     noise->changed[level] = count ? sqrt(changed / (double)count) : 0;
     noise->size = count ? sqrt(size / (double)count) : 0;
+    noise->count = count;
 }
 
-static bool is_straight_from(const struct rp_rounding_noise *noise, unsigned level)
+/* Between what steps give, the square root, and a straight line. */
+static bool is_straight_from(enum rp_number_type type, const struct rp_rounding_noise *noise,
+                             unsigned level)
 {
-    enum { LEAST_TIMES = 6, MOST_TIMES = 45 };
+    const double times = (double)times_of(type), least = pow(times, 0.65);
     const double few = noise->changed[level], many = noise->changed[level + 1];
 
-    return few > 0 && many > LEAST_TIMES * few && many < MOST_TIMES * few;
+    return few > 0 && many > least * few && many < times * times / least * few;
 }
 
-bool rp_noise_is_straight(const struct rp_rounding_noise *noise)
+bool rp_noise_is_straight(enum rp_number_type type, const struct rp_rounding_noise *noise)
 {
-    return is_straight_from(noise, 0) || is_straight_from(noise, 1);
+    return is_straight_from(type, noise, 0) || is_straight_from(type, noise, 1);
 }
 
 double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise *noise)
 {
     enum { MOST_UNITS = 8, MOST_TIMES = 64 };
-    const double unit = ldexp(noise->size, -(int)rp_number_shape(type).fraction_bits);
+    const int bits = (int)rp_number_shape(type).fraction_bits;
+    const int computed_in =
+        rp_number_is_short(type) ? (int)rp_number_shape(RP_F32).fraction_bits : bits;
+    const double unit = ldexp(noise->size, -computed_in);
     double of_inputs = 0;
 
     for (unsigned level = 0; level + 1 < RP_NOISE_LEVELS; level++)
-        if (is_straight_from(noise, level))
-            of_inputs = noise->changed[level] / (double)units_of(level);
+        if (is_straight_from(type, noise, level))
+            of_inputs =
+                ldexp(noise->changed[level] / (double)units_of(type, level), bits - computed_in);
     return MOST_UNITS * hypot(fmin(of_inputs, MOST_TIMES * unit), unit);
 }

@@ -16,17 +16,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "replay/output_rules.h"
 #include "replay/page_changes.h"
 
-/* So many units inputs are moved by, 16 times as many with each level. Of few the results' own
+/* Inputs are moved by 16, 256 and 4096 units; of 16 bits, by 1, 4 and 16. Of few the results' own
  * rounding hides what they change; with many a kernel is no straight line any more. */
-enum { RP_NOISE_LEVELS = 3, RP_NOISE_UNITS = 16, RP_NOISE_TIMES = 16 };
+enum { RP_NOISE_LEVELS = 3 };
 
 /** These are root mean squares over the results of a page that are numbers. */
 struct rp_rounding_noise {
     double changed[RP_NOISE_LEVELS]; /**< by other inputs */
     double size;                     /**< of the results */
+    size_t count;                    /**< of them */
 };
+
+static inline bool rp_number_is_short(enum rp_number_type type)
+{
+    return rp_number_shape(type).bytes < 4;
+}
 
 /** Moves the numbers of a page, up or down as a seed says.
  * @return how many were moved; zeros, denormals and what is not finite stay */
@@ -40,11 +47,12 @@ void rp_noise_note(enum rp_number_type type, unsigned level, const uint64_t *wor
 /** Says whether results follow their inputs as on a straight line, between two levels: about 16
  * times as much noise for 16 times as many units. A kernel that rounds to whole numbers, counts or
  * chooses gives 4 times as much, as 16 times as many results take a whole step. */
-bool rp_noise_is_straight(const struct rp_rounding_noise *noise);
+bool rp_noise_is_straight(enum rp_number_type type, const struct rp_rounding_noise *noise);
 
 /** Returns by how much results of a page may be off when they are computed in another way: 8 times
  * what one unit in the last place of inputs and results makes, or of results alone, if they do not
- * follow their inputs. */
+ * follow their inputs. It is computed in 32 bits at least: the unit is that of these for shorter
+ * numbers, and their own rounding comes on top. */
 double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise *noise);
 
 #endif

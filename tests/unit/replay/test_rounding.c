@@ -3,6 +3,7 @@
 
 #include "unit/cmocka_all.h"
 
+#include "replay/argument_types.h"
 #include "replay/rounding_bound.c"
 
 enum { TERMS = 100, SUMS = RP_PAGE_BYTES / 4 };
@@ -209,17 +210,17 @@ static void noise_is_what_the_last_digits_of_inputs_make(void **state)
     const double unit = ldexp(1, -23);
 
     (void)state;
-    assert_true(rp_noise_is_straight(&noise));
+    assert_true(rp_noise_is_straight(RP_F32, &noise));
     assert_true(rp_noise_allowed(RP_F32, &noise) > 4 * unit * noise.size);
     assert_true(rp_noise_allowed(RP_F32, &noise) < 32 * unit * noise.size);
     noise = noise_of(exponential); /* 30 to 60 units for one */
-    assert_true(rp_noise_is_straight(&noise));
+    assert_true(rp_noise_is_straight(RP_F32, &noise));
     assert_true(rp_noise_allowed(RP_F32, &noise) > 100 * unit * noise.size);
     assert_true(rp_noise_allowed(RP_F32, &noise) < 1000 * unit * noise.size);
     noise = noise_of(rounded); /* in steps of 1, which the largest move makes many of */
     assert_true(rp_noise_allowed(RP_F32, &noise) < 0.1);
     noise = noise_of(counted);
-    assert_false(rp_noise_is_straight(&noise));
+    assert_false(rp_noise_is_straight(RP_F32, &noise));
     assert_true(rp_noise_allowed(RP_F32, &noise) < 1e-4);
 }
 
@@ -261,6 +262,55 @@ static void digits_that_are_dropped_are_no_noise(void **state)
         for (size_t i = 0; i < RP_PAGE_MASKS; i++)
             count += (size_t)__builtin_popcountll(bad[i]);
         assert_true(way == 0 ? count == 0 : count > SUMS / 2);
+    }
+    rp_vec_free(&bound.pages);
+}
+
+/* A demangled name says of what type the numbers are that a pointer leads to. */
+static void types_of_16_bits_come_from_the_signature(void **state)
+{
+    const char *name = "void ns::scale<4, (anonymous namespace)::Op<int, 2>>(__half const*, float, "
+                       "__hip_bfloat16*, std::pair<int, __half*>, _Float16 const* __restrict__, "
+                       "__half, float*)";
+    static const enum rp_number_type types[] = {RP_F16, RP_EXACT, RP_BF16,  RP_EXACT,
+                                                RP_F16, RP_EXACT, RP_EXACT, RP_EXACT};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        assert_int_equal(rp_argument_type(name, i), types[i]);
+    assert_int_equal(rp_argument_type("scale", 0), RP_EXACT);
+    assert_int_equal(rp_argument_type("scale)", 0), RP_EXACT);
+    assert_int_equal(rp_argument_type("scale(__half*", 0), RP_EXACT);
+    assert_int_equal(rp_argument_type("()", 0), RP_EXACT);
+    assert_int_equal(rp_argument_type("", 3), RP_EXACT);
+}
+
+/* Of numbers of 16 bits few are off when what is computed in 32 bits is rounded once. */
+static void many_short_results_that_are_off_are_wrong(void **state)
+{
+    struct rp_rounding_bound bound = {.wanted = true, .noise = true, .inputs = RP_BOUND_CAPTURED};
+    struct rp_bound_page *page = rp_vec_add(&bound.pages);
+    uint16_t got[RP_PAGE_BYTES / 2], expected[RP_PAGE_BYTES / 2];
+    uint64_t bad[RP_PAGE_MASKS];
+
+    (void)state;
+    *page = (struct rp_bound_page){.key = {3, 5}, .type = RP_F16};
+    page->noise.size = 1.5;
+    page->noise.count = RP_PAGE_BYTES / 2;
+    for (unsigned each = 2; each <= 64; each *= 32) {
+        size_t count = 0;
+
+        for (unsigned i = 0; i < RP_PAGE_BYTES / 2; i++) {
+            expected[i] = 0x3c00 + i % 1024;
+            got[i] = (uint16_t)(expected[i] + (i % each == 0));
+        }
+        rp_compare_words(&rp_exact, (const uint8_t *)got, (const uint8_t *)expected, RP_PAGE_BYTES,
+                         bad);
+        rp_rounding_bound_allow(&bound, RP_BOUND_CAPTURED, page->key, (const uint8_t *)got,
+                                (const uint8_t *)expected, bad);
+        for (size_t i = 0; i < RP_PAGE_MASKS; i++)
+            count += (size_t)__builtin_popcountll(bad[i]);
+        assert_int_equal(count, each == 2 ? RP_PAGE_WORDS : 0);
     }
     rp_vec_free(&bound.pages);
 }
@@ -326,6 +376,8 @@ int main(void)
         cmocka_unit_test(noise_is_what_the_last_digits_of_inputs_make),
         cmocka_unit_test(zeros_and_what_is_not_finite_are_not_moved),
         cmocka_unit_test(digits_that_are_dropped_are_no_noise),
+        cmocka_unit_test(types_of_16_bits_come_from_the_signature),
+        cmocka_unit_test(many_short_results_that_are_off_are_wrong),
         cmocka_unit_test(pairs_are_told_from_numbers),
         cmocka_unit_test(sums_of_16_bits_are_off_by_one_unit),
         cmocka_unit_test(copies_are_no_sums),

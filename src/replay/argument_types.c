@@ -1,0 +1,98 @@
+#include "replay/argument_types.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "replay/replay.h"
+
+/** Finds where the arguments begin: behind the parenthesis that the last one closes. */
+static const char *arguments_of(const char *name)
+{
+    const char *end = strrchr(name, ')'), *at = end;
+    int depth = 0;
+
+    for (; at && at >= name; at--) {
+        depth += (*at == ')') - (*at == '(');
+        if (depth == 0)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/** Returns the length of an argument, which a comma outside of brackets ends. */
+static size_t length_of(const char *argument)
+{
+    size_t at = 0;
+    int depth = 0;
+
+    for (; argument[at]; at++) {
+        if (depth == 0 && (argument[at] == ',' || argument[at] == ')'))
+            break;
+        depth += strchr("(<[", argument[at]) != NULL;
+        depth -= strchr(")>]", argument[at]) != NULL;
+    }
+    return at;
+}
+
+enum rp_number_type rp_argument_type(const char *name, unsigned index)
+{
+    static const struct {
+        const char *word;
+        enum rp_number_type type;
+    } types[] = {
+        {"__half", RP_F16},           {"_Float16", RP_F16},      {"__half2", RP_F16},
+        {"__hip_bfloat16", RP_BF16},  {"hip_bfloat16", RP_BF16}, {"__bf16", RP_BF16},
+        {"__hip_bfloat162", RP_BF16},
+    };
+    const char *at = arguments_of(name);
+    size_t length, word;
+
+    for (; at && index; index--) {
+        at += length_of(at);
+        at = *at == ',' ? at + 1 + (at[1] == ' ') : NULL;
+    }
+    length = at ? length_of(at) : 0;
+    word = at ? strspn(at, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") : 0;
+    if (word >= length || !memchr(at + word, '*', length - word))
+        return RP_EXACT;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strlen(types[i].word) == word && strncmp(at, types[i].word, word) == 0)
+            return types[i].type;
+    return RP_EXACT;
+}
+
+static enum rp_number_type page_type(const struct rp_replay *r, const struct rp_capture_memory *m,
+                                     uint64_t page)
+{
+    const uint64_t last = m->region.base + (page + 1) * RP_PAGE_BYTES - 1;
+    enum rp_number_type type = RP_EXACT;
+    uint64_t nearest = 0;
+
+    for (unsigned i = 0; r->facts->name && i < r->visible.count; i++) {
+        uint64_t address = 0;
+
+        if (!r->visible.at[i].pointer)
+            continue;
+        memcpy(&address, (const uint8_t *)r->kernarg_kept + r->visible.at[i].offset,
+               sizeof address);
+        if (address < m->region.base || address > last || address < nearest)
+            continue;
+        nearest = address;
+        type = rp_argument_type(r->facts->name, i);
+    }
+    return type;
+}
+
+void rp_argument_rule(const struct rp_replay *r, const struct rp_capture_memory *m, uint64_t page,
+                      struct rp_inputs_rule *rule)
+{
+    const enum rp_number_type type =
+        rule->none || rule->words || rule->vouched ? RP_EXACT : page_type(r, m, page);
+
+    if (type == RP_EXACT)
+        return;
+    rule->types[0] = type;
+    rule->type_count = 1;
+    rule->vouched = true;
+}
