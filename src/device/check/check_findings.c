@@ -335,11 +335,12 @@ static bool leaves(const struct rp_insn *in)
            in->op == RP_OP_s_cbranch_i_fork || in->op == RP_OP_s_cbranch_join;
 }
 
-/* Some lanes, or a part of each, keep what was there. */
+/* Some lanes, or a part of each, keep what was there. v_writelane is not meant: compilers keep
+ * scalars in lanes of a register with it, and read those lanes alone. */
 static bool keeps_some(const struct rp_insn *in)
 {
     enum { ALL = 0xf, DWORD = 6 };
-    return in->op == RP_OP_v_writelane_b32 || (in->flags & RP_IF_SDWA && in->dst_sel != DWORD) ||
+    return (in->flags & RP_IF_SDWA && in->dst_sel != DWORD) ||
            (in->flags & RP_IF_DPP &&
             (in->row_mask != ALL || in->bank_mask != ALL || !in->bound_ctrl));
 }

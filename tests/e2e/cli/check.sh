@@ -133,6 +133,28 @@ says err "256 bytes before a buffer of 8388608 bytes: outside of what was alloca
 rocm-perf run --device software --check bounds ./near pool >out 2>err && fail "an access of what a pool has given back"
 says err "byte 0 of a buffer of 40000 bytes: it has been freed"
 
+# At -O0 scalars are kept in lanes of a register, which goes to scratch memory and back as a whole.
+cat >lanes.hip <<'END'
+#define HIP_ENABLE_EXTRA_WARP_SYNC_TYPES 1
+#include <hip/hip_runtime.h>
+__global__ void ends(const double *x, double *y)
+{
+    const unsigned long long some = 0x8000000000000001ull, lane = threadIdx.x;
+    y[lane] = some >> lane & 1 ? __reduce_add_sync(some, x[lane]) : __reduce_max_sync(~some, x[lane]);
+}
+int main()
+{
+    double *x, *y;
+    if (hipMalloc(&x, 512) != hipSuccess || hipMalloc(&y, 512) != hipSuccess || hipMemset(x, 0, 512) != hipSuccess)
+        return 2;
+    ends<<<1, 64>>>(x, y);
+    return hipDeviceSynchronize() != hipSuccess;
+}
+END
+rocm-perf hipcc -O0 --offload-arch=gfx942 lanes.hip -o lanes >&2 || fail "cannot compile lanes"
+expect 0 rocm-perf run --device software --check uninit ./lanes
+says err "check: nothing found (uninit)"
+
 # One kernel alone, with the lines of both accesses.
 expect 1 rocm-perf run --device software --check races ./checked_races.gfx942 racy_waves_share
 line=$(grep -n 'b\[I\] = s\[I ^ 64\]' "$SOURCE/tests/e2e/programs/checked_races.hip" | head -n 1)
