@@ -33,7 +33,7 @@ def check_table(source, accuracy):
         assert row["set"] == ("held-out" if held_out else "fit"), f"{row['id']} is in the wrong set"
         assert None not in row and None not in row.values(), row["id"]
         assert re.fullmatch(r"[a-z0-9.-]+", row["id"]) and row["class"] and row["quantity"] and row["source"], row["id"]
-        assert row["device"] in accuracy.TARGETS and row["unit"] in accuracy.UNITS and row["use"] in ("value", "order"), row["id"]
+        assert row["device"] in accuracy.TARGETS and row["unit"] in accuracy.UNITS and row["use"] in ("value", "order", "none"), row["id"]
         assert row["listed"] in ("", "yes") and float(row["value"]) > 0 and int(row["compute_units"]) > 0, row["id"]
         assert row["clock_mhz"] == "" or 500 < float(row["clock_mhz"]) < 3000, row["id"]
         if not row["program"]:
@@ -75,6 +75,7 @@ def check_summary(accuracy):
     rows = []
     for i, (published, modelled) in enumerate(((100, 110), (104, 90), (200, 90.2), (300, 400))):
         rows.append(accuracy.evaluate(made_row(f"r{i}", value=str(published)), {"launches": [["k(", 0, 2000 / modelled]]}))
+    rows.append(accuracy.evaluate(made_row("other", use="none", value="1000"), {"launches": [["k(", 0, 2000]]}))
     rows.append(accuracy.evaluate(made_row("none", program=""), {}))
     rows.append(accuracy.evaluate(made_row("failed"), {"error": "exit status 3"}))
     assert [round(row["error"], 3) for row in rows[:4]] == [0.1, -0.135, -0.549, 0.333], rows
@@ -84,6 +85,7 @@ def check_summary(accuracy):
     assert accuracy.ranking(rows)["made"] == [3, 1, 1], accuracy.ranking(rows)
     assert not accuracy.ranking([dict(row, set="fit") for row in rows])
     text = accuracy.page(rows)
+    assert "| other | held-out | 1000 | 1 | GB/s | no |" in text, text
     assert "| none | held-out | 100 | GB/s | no program yet |" in text and "| exit status 3 |" in text, text
 
 
