@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -76,30 +77,77 @@ static int read_arguments(const char *folder, size_t bytes, uint8_t *ret, struct
     return 0;
 }
 
+/** Pairs an allocation with the one of the other run of the program that is the same. */
+struct pair {
+    const struct rp_snapshot_region *was, *is;
+};
+
+/** Compares arguments of two runs, in which memory may lie elsewhere. */
+struct places {
+    const struct rp_capture_contents *was, *is;
+    struct pair *pairs; /**< of all arguments so far */
+    size_t count;
+};
+
+static void free_places(struct places *places)
+{
+    free(places->pairs);
+}
+
 /** @return the region of an address; NULL: nothing is known there */
-static const struct rp_snapshot_region *region_of(const struct rp_capture *capture,
+static const struct rp_snapshot_region *region_of(const struct rp_capture_contents *c,
                                                   uint64_t address)
 {
-    const struct rp_capture_contents *c = rp_capture_contents(capture);
-
     for (size_t i = 0; i < c->memory_count; i++)
         if (address - c->memory[i].region.base < c->memory[i].region.bytes)
             return &c->memory[i].region;
     return NULL;
 }
 
-/** Memory may lie elsewhere in another run of a program: an address is the same where it is as far
- * in an allocation of the same size. */
-static bool is_like_place(const struct rp_replay *r, const struct rp_capture *other, uint64_t was,
-                          uint64_t is)
+static bool has_region(const struct rp_capture_contents *c, const struct rp_snapshot_region *region)
 {
-    const struct rp_snapshot_region *a = region_of(r->capture, was), *b = region_of(other, is);
+    const struct rp_snapshot_region *there = region_of(c, region->base);
 
-    return a && b && a->bytes == b->bytes && was - a->base == is - b->base;
+    return there && there->base == region->base && there->bytes == region->bytes;
 }
 
-static bool same_bytes(const struct rp_replay *r, const struct rp_capture *other,
-                       const uint8_t *was, const uint8_t *is, uint64_t from, uint64_t end)
+static int order_of(const struct rp_snapshot_region *a, const struct rp_snapshot_region *b)
+{
+    return (a->base > b->base) - (a->base < b->base);
+}
+
+/** Which allocation is which can be told by their sizes, and of several of one size by the order of
+ * their addresses: one that is there in both runs is itself, and no two are exchanged. */
+static bool may_be_paired(const struct places *places, const struct rp_snapshot_region *was,
+                          const struct rp_snapshot_region *is)
+{
+    if (was->bytes != is->bytes || (was->base != is->base && has_region(places->is, was)))
+        return false;
+    for (size_t i = 0; i < places->count; i++)
+        if (places->pairs[i].was->bytes == was->bytes &&
+            order_of(places->pairs[i].was, was) != order_of(places->pairs[i].is, is))
+            return false;
+    return true;
+}
+
+/** An address is the same where it is as far in the same allocation. One that has not changed need
+ * not be one. */
+static bool is_like_place(struct places *places, uint64_t was, uint64_t is)
+{
+    const struct rp_snapshot_region *a = region_of(places->was, was),
+                                    *b = region_of(places->is, is);
+
+    if (!a || !b)
+        return was == is;
+    if (was - a->base != is - b->base || !may_be_paired(places, a, b))
+        return false;
+    places->pairs = rp_realloc_array(places->pairs, places->count + 1, sizeof *places->pairs);
+    places->pairs[places->count++] = (struct pair){a, b};
+    return true;
+}
+
+static bool same_bytes(struct places *places, const uint8_t *was, const uint8_t *is, uint64_t from,
+                       uint64_t end)
 {
     uint64_t a = 0, b = 0;
 
@@ -110,7 +158,7 @@ static bool same_bytes(const struct rp_replay *r, const struct rp_capture *other
             memcpy(&a, was + from, sizeof a);
             memcpy(&b, is + from, sizeof b);
         }
-        if (whole ? a != b && !is_like_place(r, other, a, b) : was[from] != is[from])
+        if (whole ? !is_like_place(places, a, b) : was[from] != is[from])
             return false;
         from += whole ? sizeof a : 1;
     }
@@ -127,11 +175,13 @@ static uint64_t value_of(const uint8_t *bytes, const struct rp_code_arg *arg)
 
 /** Another value of an argument is another computation, and not one of the same with workgroups of
  * another size. */
-static int compare_arguments(const struct rp_replay *r, const struct rp_capture *other,
+static int compare_arguments(const struct rp_capture_contents *captured,
+                             const struct rp_capture_contents *other,
                              const struct rp_code_kernel *kernel, const uint8_t *was,
                              const uint8_t *is, struct rp_err *err)
 {
-    const uint32_t bytes = r->facts->dispatch.kernarg_bytes;
+    rp_cleanup(free_places) struct places places = {.was = captured, .is = other};
+    const uint32_t bytes = captured->facts.dispatch.kernarg_bytes;
     size_t number = 0;
 
     for (size_t i = 0; i < kernel->arg_count; i++) {
@@ -140,7 +190,7 @@ static int compare_arguments(const struct rp_replay *r, const struct rp_capture 
         if (rp_code_arg_is_hidden(arg) || arg->offset > bytes || arg->bytes > bytes - arg->offset)
             continue;
         number++;
-        if (same_bytes(r, other, was, is, arg->offset, arg->offset + arg->bytes))
+        if (same_bytes(&places, was, is, arg->offset, arg->offset + arg->bytes))
             continue;
         if (arg->bytes > sizeof(uint64_t))
             return rp_fail(err, RP_VERDICT,
@@ -178,7 +228,8 @@ int rp_other_launch_read(const struct rp_replay *r, const char *folder,
         folder, bytes < facts->dispatch.kernarg_bytes ? bytes : facts->dispatch.kernarg_bytes,
         arguments, err);
     if (rc == 0)
-        rc = compare_arguments(r, other, original, kernarg, arguments, err);
+        rc = compare_arguments(rp_capture_contents(r->capture), rp_capture_contents(other),
+                               original, kernarg, arguments, err);
     if (rc == 0)
         *ret = facts->dispatch;
     return rc;

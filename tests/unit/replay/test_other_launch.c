@@ -1,9 +1,10 @@
-/* Grids of fewer workgroups for a captured launch and for one of workgroups of another size. */
+/* Grids of fewer workgroups for a captured launch and for one of workgroups of another size, and
+ * which arguments of two launches are the same. */
 #include <stdint.h>
 
-#include "replay/other_launch.h"
-#include "replay/replay.h"
 #include "unit/cmocka_all.h"
+
+#include "replay/other_launch.c"
 
 static struct rp_snapshot_dispatch captured(uint32_t x, uint32_t y, uint16_t sx, uint16_t sy)
 {
@@ -77,6 +78,62 @@ static void what_the_runtime_says_is_put_and_taken_back(void **state)
     assert_int_equal(kernarg[1], 64);
 }
 
+/* --- arguments ------------------------------------------------------------------------------ */
+
+enum { A = 0x10000, B = 0x20000, C = 0x40000, LARGE = 0x80000, SIZE = 0x1000 };
+
+/** Says whether two pointers and a number are those of the captured launch, k(A, B, 7), in a
+ * program whose three allocations of one size, and the larger one, lie some bytes further on. */
+static bool are_same_arguments(uint64_t first, uint64_t second, uint64_t number, uint64_t further)
+{
+    struct rp_capture_memory memory[2][4];
+    struct rp_code_arg args[] = {{.offset = 0, .bytes = 8},
+                                 {.offset = 8, .bytes = 8},
+                                 {.offset = 16, .bytes = 4},
+                                 {.offset = 24, .bytes = 4, .kind = {"hidden_grid_dims", 16}}};
+    const struct rp_code_kernel kernel = {.args = args, .arg_count = 4};
+    struct rp_capture_contents contents[2] = {0};
+    const uint64_t bases[] = {A, B, C, LARGE};
+    const uint64_t was[] = {A + 16, B, 7, 1}, is[] = {first, second, number, 2};
+    struct rp_err err = RP_ERR_INIT;
+    int rc;
+
+    for (size_t run = 0; run < 2; run++) {
+        for (size_t i = 0; i < 4; i++)
+            memory[run][i] = (struct rp_capture_memory){
+                .region = {.base = bases[i] + (run ? further : 0), .bytes = i < 3 ? SIZE : LARGE}};
+        contents[run].memory = memory[run];
+        contents[run].memory_count = 4;
+        contents[run].facts.dispatch.kernarg_bytes = sizeof was;
+    }
+    rc = compare_arguments(&contents[0], &contents[1], &kernel, (const uint8_t *)was,
+                           (const uint8_t *)is, &err);
+    assert_true(rc == 0 || (rc == -RP_VERDICT && strstr(err.text, "another argument")));
+    return rc == 0;
+}
+
+static void addresses_are_the_same_where_all_allocations_are(void **state)
+{
+    static const uint64_t furthers[] = {0, 0x1000000};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t further = furthers[i], a = A + further + 16, b = B + further;
+
+        assert_true(are_same_arguments(a, b, 7, further));
+        assert_false(are_same_arguments(a, b, 8, further));
+        assert_false(are_same_arguments(a, b + 16, 7, further));
+        assert_false(are_same_arguments(a - 16, b, 7, further));
+        /* In and out are exchanged, or are one, or lie in another allocation. */
+        assert_false(are_same_arguments(b + 16, a - 16, 7, further));
+        assert_false(are_same_arguments(a, a - 16, 7, further));
+        assert_false(are_same_arguments(a, LARGE + further, 7, further));
+        assert_false(are_same_arguments(a, 0, 7, further));
+    }
+    /* What is there in both runs is itself. */
+    assert_false(are_same_arguments(A + 16, C, 7, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +141,7 @@ int main(void)
         cmocka_unit_test(the_other_way_round),
         cmocka_unit_test(other_numbers_of_workgroups_tell_nothing),
         cmocka_unit_test(what_the_runtime_says_is_put_and_taken_back),
+        cmocka_unit_test(addresses_are_the_same_where_all_allocations_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
