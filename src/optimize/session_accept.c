@@ -253,6 +253,7 @@ int rp_session_accept(struct rp_kernel_run *run, struct rp_session_candidate *tr
 
     if (rc == 1)
         rc = in_the_program(run, tried, err);
+    rp_session_launch_end(tried);
     if (rc >= 0)
         rp_session_message(run->s, "  %s: %s: %s", tried->title, rp_outcome_word(tried->outcome),
                            tried->reason);

@@ -16,6 +16,7 @@ enum { MOST_REPAIRS = 2 };
 
 void rp_session_candidate_free(struct rp_session_candidate *tried)
 {
+    rp_session_launch_end(tried);
     free(tried->title);
     free(tried->text);
     free(tried->reason);
@@ -24,7 +25,6 @@ void rp_session_candidate_free(struct rp_session_candidate *tried)
     free(tried->source);
     free(tried->hsaco);
     free(tried->key);
-    rp_session_launch_free(&tried->launch);
     json_decref(tried->json);
     *tried = (struct rp_session_candidate){0};
 }
@@ -440,6 +440,8 @@ int rp_session_try_candidates(struct rp_kernel_run *run, struct rp_err *err)
         struct rp_session_candidate *tried = &run->tried[run->count];
         int rc = try_one(run, to_repair(run, &repairs), tried, err);
 
+        if (rc == 1 && tried->outcome != RP_OUTCOME_FASTER) /* Others are confirmed. */
+            rp_session_launch_end(tried);
         if (rc <= 0) {
             rp_session_candidate_free(tried);
             return rc;
@@ -461,14 +463,6 @@ static const struct rp_kernel_facts *find_profiled(const struct rp_session *s, c
         if (s->profiled->kernels[i].symbol && strcmp(s->profiled->kernels[i].symbol, symbol) == 0)
             return &s->profiled->kernels[i];
     return NULL;
-}
-
-/** What was captured of how a candidate is launched is as large as the program's
- * memory. */
-static void remove_launches(const struct rp_captures *launches)
-{
-    for (size_t i = 0; i < launches->count; i++)
-        rp_remove_tree(launches->list[i].launch);
 }
 
 static void not_captured(const char *name, const char *why, struct rp_decision *ret)
@@ -505,7 +499,7 @@ static int compare_another(struct rp_kernel_run *run, const struct rp_session_ca
     rc = rp_captures_make(&s->measure, s->program, k->name, symbol, run->profile, folder, &captures,
                           &why);
     if (rc == 0 && tried->workgroup)
-        rc = rp_session_launch_another(run, tried, k->name, folder, &captures, &launches, &why);
+        rc = rp_session_launch_another(run, tried, k->name, hash, &captures, &launches, &why);
     /* The end of the budget is no verdict, and --resume tries it again. */
     if (rc < 0 && !s->patience.over &&
         (why.code == RP_VERDICT || why.code == RP_PROGRAM || why.code == RP_BAD_INPUT)) {
@@ -525,7 +519,6 @@ static int compare_another(struct rp_kernel_run *run, const struct rp_session_ca
                                    .progress = s->o->progress,
                                    .context = s->o->context},
         tried->hsaco, decision, json, err);
-    remove_launches(&launches);
     return rc;
 }
 
@@ -605,8 +598,5 @@ int rp_session_compare(struct rp_kernel_run *run, struct rp_session_candidate *t
         *ret_json = json_array();
     if (rc <= 0)
         return rc;
-    rc = judge(run, tried, again, ret, ret_json, err);
-    if (rc == 0 && ret->outcome != RP_OUTCOME_FASTER)
-        remove_launches(&tried->launch.launches);
-    return rc;
+    return judge(run, tried, again, ret, ret_json, err);
 }

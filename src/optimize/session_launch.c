@@ -12,14 +12,32 @@
 #include "optimize/launch_size.h"
 #include "optimize/session_parts.h"
 
-void rp_session_launch_free(struct rp_session_launch *launch)
+static char *program_of(const struct rp_session_candidate *tried)
 {
+    return rp_format("%s.launched", tried->hsaco);
+}
+
+/** Returns the folder of all that is captured of how the program launches its kernels then. */
+static char *captures_of(const struct rp_session_candidate *tried)
+{
+    return rp_format("%s.launches", tried->hsaco);
+}
+
+void rp_session_launch_end(struct rp_session_candidate *tried)
+{
+    struct rp_session_launch *launch = &tried->launch;
+
     rp_launches_free(&launch->launches);
     rp_code_names_free(launch->others);
-    if (launch->program)
-        unlink(launch->program);
     free(launch->program);
     *launch = (struct rp_session_launch){0};
+    if (tried->workgroup && tried->hsaco) {
+        rp_autofree char *captures = captures_of(tried);
+        rp_autofree char *program = program_of(tried);
+
+        rp_remove_tree(captures);
+        unlink(program);
+    }
 }
 
 int rp_session_launch_guard(struct rp_kernel_run *run, struct rp_session_candidate *tried,
@@ -152,7 +170,8 @@ static int count_launches(struct rp_kernel_run *run, const char *folder,
 static int judge_failure(const struct rp_session *s, const struct rp_err *why,
                          struct rp_decision *decision, struct rp_err *err)
 {
-    if (!s->patience.over && (why->code == RP_VERDICT || why->code == RP_PROGRAM)) {
+    if (!s->patience.over &&
+        (why->code == RP_VERDICT || why->code == RP_PROGRAM || why->code == RP_BAD_INPUT)) {
         end_learning(RP_OUTCOME_UNFIT, why->text, decision);
         return 0;
     }
@@ -160,23 +179,34 @@ static int judge_failure(const struct rp_session *s, const struct rp_err *why,
     return -(int)why->code;
 }
 
-/** @return as build_program */
-static int check_sizes(const struct rp_session_candidate *tried, const struct rp_captures *launches,
-                       struct rp_decision *decision)
+static uint64_t largest_of(const struct rp_captures *captures, bool launched)
 {
-    rp_autofree char *reason = NULL;
     uint64_t largest = 0;
 
-    for (size_t i = 0; i < launches->count; i++) {
-        const uint32_t *size = launches->list[i].launched;
+    for (size_t i = 0; i < captures->count; i++) {
+        const struct rp_captured *c = &captures->list[i];
+        const uint32_t *size = launched ? c->launched : c->workgroup;
         const uint64_t items = (uint64_t)size[0] * size[1] * size[2];
 
         largest = items > largest ? items : largest;
     }
-    if (largest == tried->workgroup)
+    return largest;
+}
+
+/** The size is that of the largest workgroups of all dispatches, which need not be among the
+ * captured ones: these change alike. @return as build_program */
+static int check_sizes(const struct rp_kernel_run *run, const struct rp_session_candidate *tried,
+                       const struct rp_captures *launches, struct rp_decision *decision)
+{
+    rp_autofree char *reason = NULL;
+    const uint64_t of_all = rp_captures_largest(&run->captures);
+    const uint64_t was = largest_of(&run->captures, false), is = largest_of(launches, true);
+
+    if (is * of_all == was * tried->workgroup)
         return 1;
-    reason = rp_format("with it the program launches workgroups of %llu work-items instead of %u",
-                       (unsigned long long)largest, tried->workgroup);
+    reason = rp_format("with it the program launches workgroups of %llu work-items instead of %llu",
+                       (unsigned long long)is,
+                       (unsigned long long)(was * tried->workgroup / (of_all ? of_all : 1)));
     end_learning(RP_OUTCOME_UNFIT, reason, decision);
     return 0;
 }
@@ -192,14 +222,15 @@ static int capture_launches(struct rp_kernel_run *run, const struct rp_session_c
                                  folder, &ret->launches, &why);
 
     return rc < 0 ? judge_failure(s, &why, decision, err)
-                  : check_sizes(tried, &ret->launches, decision);
+                  : check_sizes(run, tried, &ret->launches, decision);
 }
 
 int rp_session_launch_learn(struct rp_kernel_run *run, struct rp_session_candidate *tried,
                             struct rp_decision *decision, struct rp_err *err)
 {
     struct rp_session_launch *launch = &tried->launch;
-    rp_autofree char *captures = rp_format("%s.launches", tried->hsaco);
+    rp_autofree char *captures = captures_of(tried);
+    rp_autofree char *own = rp_path_join(captures, "own");
     rp_autofree char *profile = rp_format("%s.profile", tried->hsaco);
     int rc;
 
@@ -207,27 +238,30 @@ int rp_session_launch_learn(struct rp_kernel_run *run, struct rp_session_candida
         return 1;
     rp_session_message(run->s, "  %s: building the program, to see how it launches then",
                        tried->title);
-    launch->program = rp_format("%s.launched", tried->hsaco);
+    free(launch->program);
+    launch->program = program_of(tried);
     /* What a session that was killed has left need not be complete. */
-    if (!rp_journal_find(run->s->journal, "attempt", tried->key))
-        rp_remove_tree(captures);
-    rc = build_program(run, tried, launch->program, decision, err);
+    rp_remove_tree(captures);
+    rc = rp_mkdirs_private(captures, err);
+    if (rc == 0)
+        rc = build_program(run, tried, launch->program, decision, err);
     if (rc == 1)
         rc = count_launches(run, profile, launch, decision, err);
     if (rc == 1)
-        rc = capture_launches(run, tried, captures, launch, decision, err);
+        rc = capture_launches(run, tried, own, launch, decision, err);
     return rc;
 }
 
 int rp_session_launch_another(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
-                              const char *name, const char *folder,
+                              const char *name, const char *place,
                               const struct rp_captures *captures, struct rp_captures *ret,
                               struct rp_err *err)
 {
-    /* Where it is launched as before, its dispatches are, too. */
-    rp_autofree char *place = rp_format("%s.launches-%s", tried->hsaco, strrchr(folder, '/') + 1);
+    rp_autofree char *of_all = captures_of(tried);
+    rp_autofree char *folder = rp_path_join(of_all, place);
 
-    rp_remove_tree(place);
-    return rp_launches_capture(&run->s->measure, tried->launch.program, name, captures, place, ret,
+    /* Where it is launched as before, its dispatches are, too. */
+    rp_remove_tree(folder);
+    return rp_launches_capture(&run->s->measure, tried->launch.program, name, captures, folder, ret,
                                err);
 }

@@ -117,7 +117,9 @@ void rp_session_candidate_free(struct rp_session_candidate *tried);
 int rp_session_compare(struct rp_kernel_run *run, struct rp_session_candidate *tried, bool again,
                        struct rp_decision *ret, json_t **ret_json, struct rp_err *err);
 
-void rp_session_launch_free(struct rp_session_launch *launch);
+/** Forgets how the program launches its kernels with a candidate, and removes what was captured of
+ * it, also by a session that was killed: that is as large as the program's memory. */
+void rp_session_launch_end(struct rp_session_candidate *tried);
 /** Checks that a candidate changes a number by which workgroups are launched, and nothing else.
  * @return 0; RP_VERDICT */
 int rp_session_launch_guard(struct rp_kernel_run *run, struct rp_session_candidate *tried,
@@ -128,9 +130,9 @@ int rp_session_launch_guard(struct rp_kernel_run *run, struct rp_session_candida
 int rp_session_launch_learn(struct rp_kernel_run *run, struct rp_session_candidate *tried,
                             struct rp_decision *decision, struct rp_err *err);
 /** Captures how another kernel is launched then.
- * @param folder of its captures @return as rp_launches_capture */
+ * @param captures of it @param place a name for the folder @return as rp_launches_capture */
 int rp_session_launch_another(struct rp_kernel_run *run, const struct rp_session_candidate *tried,
-                              const char *name, const char *folder,
+                              const char *name, const char *place,
                               const struct rp_captures *captures, struct rp_captures *ret,
                               struct rp_err *err);
 

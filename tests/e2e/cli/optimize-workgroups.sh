@@ -14,10 +14,17 @@ optimize()
 expect 1 optimize ./few_lanes --dry-run -o dry
 says out "$title: undecided: not measured (--dry-run)"
 
+# What was captured of the program with another constant is as large as its memory.
+nothing_left()
+{
+    [ -z "$(find "$1" -name '*.launche*')" ] || { find "$1" -name '*.launche*'; fail "captures are left"; }
+}
+
 # The other kernel that takes the constant is compared, too.
 expect 0 optimize ./few_lanes
 says err "fill(float*, float) is changed as well: it is compared, too"
 says out "$title: accepted"
+nothing_left optimize_result
 cp optimize_result/optimize.json whole.json
 sed '/^enum { ROWS = 1 };/s/1/16/' few_lanes.hip | cmp - few_lanes_opt.hip || fail "another change"
 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/optimize.schema.json" whole.json >/dev/null || fail "JSON"
@@ -31,14 +38,19 @@ untried = {entry["inputs"] for entry in change["not_tried"]}
 assert "workgroup" in untried and not {"half_grid", "odd_grid", "one_group"} & untried, untried
 END
 
-# A session that ended behind its proposal, or behind its attempt, goes on to the same result.
+# A session that ended behind its proposal, or behind its attempt, goes on to the same result. What it has captured then need
+# not be complete.
 cp optimize_result/journal.jsonl journal
 for kind in proposal attempt; do
     rm few_lanes_opt.* optimize_result/journal.jsonl.head
     line=$(grep -n "\"$kind\"" journal | head -1 | cut -d: -f1)
     head -n "$line" journal >optimize_result/journal.jsonl
+    for hsaco in optimize_result/round-1/kernel-*/candidate-*.hsaco; do
+        mkdir "$hsaco.launches" "$hsaco.launches/own"
+    done
     expect 0 optimize ./few_lanes --resume
     cmp whole.json optimize_result/optimize.json || fail "behind the $kind: the resumed session says something else"
+    nothing_left optimize_result
 done
 expect 0 optimize ./few_lanes --resume --apply
 grep -q '^enum { ROWS = 16 };' few_lanes.hip || fail "not applied"
@@ -47,6 +59,7 @@ grep -q '^enum { ROWS = 16 };' few_lanes.hip || fail "not applied"
 expect 0 rocm-perf hipcc -O3 -g fixed_sum.hip -o fixed_sum
 expect 1 optimize ./fixed_sum -o fixed
 says out "workgroups of 256 work-items in place of 16 (THREADS 256 in place of 16): wrong"
+nothing_left fixed
 
 # One that prints nothing has nothing by which its host code could be judged.
 sed '/puts/d' fixed_sum.hip >silent.hip
