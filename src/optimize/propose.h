@@ -80,6 +80,7 @@ struct rp_proposer {
     const char *name;
     const char *summary;
     bool changes_body; /**< by rules of its own, also where the user has not allowed a server to */
+    bool changes_launches; /**< it needs the constants of the source: launch_size.h */
     int (*open)(const struct rp_proposer_config *config, void **ret_state, struct rp_err *err);
     /** @return 1 with a proposal; 0 when it has nothing more for this kernel, or with a text in err
      * for any; RP_VERDICT: its answer is no proposal; RP_BAD_INPUT: it cannot be asked about this

@@ -148,6 +148,16 @@ static int session_capture(struct rp_kernel_run *run, const char *profile, const
     return rp_session_folder_check(&s->folder, err) < 0 ? rp_wrap(err, "%s", why.text) : 0;
 }
 
+/** Only some proposers ask for them, and the compiler takes its time. */
+static int find_constants(struct rp_kernel_run *run, struct rp_err *err)
+{
+    const struct rp_session *s = run->s;
+
+    return s->o->proposer->changes_launches
+               ? rp_launch_constants_find(s->command, run->facts->arch, run->source, err)
+               : 0;
+}
+
 /** @return 1 ready, 0 it cannot be tried (the JSON says why), negative */
 static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err *err)
 {
@@ -169,7 +179,7 @@ static int prepare(struct rp_kernel_run *run, const char *profile, struct rp_err
         return rc;
     }
     if (rc == 0)
-        rc = rp_launch_constants_find(s->command, run->facts->arch, run->source, err);
+        rc = find_constants(run, err);
     if (rc == 0)
         rc = build_base(run, err);
     else if (!run->source)

@@ -281,6 +281,7 @@ const struct rp_proposer rp_proposer_textbook = {
         "rows of LDS on different banks, sizes of workgroups, launch bounds, wider and earlier "
         "loads, sums side by side, unrolled loops; needs no network",
     .changes_body = true,
+    .changes_launches = true,
     .open = open_textbook,
     .propose = propose_textbook,
     .close = close_textbook,

@@ -76,11 +76,34 @@ static void what_cannot_be_captured_is_said(void **state)
     assert_string_equal(stop_of(&c), "its dispatches cannot be captured: too large");
 }
 
+static void only_who_changes_launches_reads_their_constants(void **state)
+{
+    char text[] = "enum { BLOCK = 64 };\nvoid f() { k<<<8, BLOCK>>>(); }\n", name[] = "k";
+    const struct rp_kernel_facts facts = {.name = name};
+    const struct rp_proposer *proposer;
+
+    (void)state;
+    for (size_t i = 0; (proposer = rp_proposer_at(i)); i++) {
+        struct rp_kernel_source source = {.text = text, .bytes = strlen(text), .name = name};
+        const struct rp_session_options options = {.proposer = proposer};
+        struct rp_session s = {.o = &options};
+        struct rp_kernel_run run = {.s = &s, .facts = &facts, .source = &source};
+        struct rp_err err = RP_ERR_INIT;
+
+        assert_int_equal(find_constants(&run, &err), 0);
+        assert_int_equal(source.constant_count, strcmp(proposer->name, "textbook") == 0);
+        for (size_t j = 0; j < source.constant_count; j++)
+            free(source.constants[j].name);
+        free(source.constants);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(end_of_budget_is_no_verdict),
         cmocka_unit_test(what_cannot_be_captured_is_said),
+        cmocka_unit_test(only_who_changes_launches_reads_their_constants),
     };
 
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
