@@ -18,6 +18,8 @@ enum {
     MOST_DEPTH = 4,    /**< declarations that are followed from a launch */
     MOST_NAMES = 64,   /**< that a launch may lead to */
     MOST_SIZES = 4,    /**< that are proposed */
+    MOST_STEPS = 4096, /**< names that are looked at, to count one */
+    MOST_TIMES = 3,    /**< a workgroup has so many axes */
     WAVE = 64,
 };
 
@@ -27,11 +29,6 @@ struct file {
     const char *text;
     struct rp_tokens tokens;
     bool *skipped; /**< of each token: the compiler does not see it */
-};
-
-/** Tokens from one on, up to another one. */
-struct span {
-    size_t begin, end;
 };
 
 /** Names to which a launch leads. */
@@ -317,8 +314,6 @@ static struct rp_launch_constant constant_of(const struct file *f, size_t of)
 
 /* --- from a launch to constants -------------------------------------------------------------- */
 
-static void follow(const struct file *f, struct span span, unsigned depth, struct names *names);
-
 static bool is_known(const struct file *f, const struct names *names, size_t at)
 {
     for (size_t i = 0; i < names->count; i++)
@@ -327,38 +322,95 @@ static bool is_known(const struct file *f, const struct names *names, size_t at)
     return false;
 }
 
-/** Follows each declaration of a name: `dim3 threads(16, ROWS)`, `const int blocks = n / BLOCK`. */
-static void follow_name(const struct file *f, size_t of, unsigned depth, struct names *names)
+/** Says whether a name behind a comma is an argument, and no further declaration. */
+static bool is_argument(const struct file *f, size_t at)
 {
-    for (size_t i = 1; i + 1 < f->tokens.count; i++) {
+    int depth = 0;
+
+    while (at-- > 0) {
+        depth += depth_of(f, at);
+        if (depth > 0)
+            return is(f, at, "(");
+        if (depth == 0 && (is(f, at, ";") || is(f, at, "<<<")))
+            return is(f, at, "<<<");
+    }
+    return false;
+}
+
+static bool may_be_declared(const struct file *f, size_t at)
+{
+    return (is_name(f, at - 1) && !is(f, at - 1, "return")) ||
+           (is(f, at - 1, ",") && !is_argument(f, at));
+}
+
+/** Finds what a name is declared as, `dim3 threads(16, ROWS)`, `const int blocks = n / BLOCK`, from
+ * a token on.
+ * @param from  behind the name, to go on with */
+static bool next_declaration(const struct file *f, size_t of, size_t *from, struct rp_span *ret)
+{
+    for (size_t i = *from; i + 1 < f->tokens.count; i++) {
         size_t end = i + 1;
         int open = 0;
 
-        if (!is_name(f, i) || !same_name(f, i, of) || !(is_name(f, i - 1) || is(f, i - 1, ",")) ||
-            is(f, i - 1, "return") ||
-            !(is(f, i + 1, "=") || is(f, i + 1, "(") || is(f, i + 1, "{")))
+        if (!is_name(f, i) || !same_name(f, i, of) ||
+            !(is(f, i + 1, "=") || is(f, i + 1, "(") || is(f, i + 1, "{")) ||
+            !may_be_declared(f, i))
             continue;
         for (; end < f->tokens.count && open >= 0; end++) {
             if (open == 0 && (is(f, end, ";") || is(f, end, ",")))
                 break;
             open += depth_of(f, end);
         }
-        follow(f, (struct span){i + 1, end}, depth + 1, names);
+        *ret = (struct rp_span){i + 1, end};
+        *from = i + 1;
+        return true;
     }
+    return false;
 }
 
-static void follow(const struct file *f, struct span span, unsigned depth, struct names *names)
+static void follow(const struct file *f, struct rp_span span, unsigned depth, struct names *names)
 {
+    struct rp_span declared;
+
     for (size_t i = span.begin; i < span.end && depth < MOST_DEPTH; i++) {
         if (!is_name(f, i) || is_known(f, names, i) || names->count == MOST_NAMES)
             continue;
         names->tokens[names->count++] = i;
-        follow_name(f, i, depth, names);
+        for (size_t from = 1; next_declaration(f, i, &from, &declared);)
+            follow(f, declared, depth + 1, names);
     }
 }
 
+/** Counts how often a name stands in something, declarations of what stands there included.
+ * @param steps  which may still be made */
+static unsigned count_in(const struct file *f, struct rp_span span, size_t of, unsigned depth,
+                         unsigned *steps)
+{
+    unsigned count = 0;
+
+    for (size_t i = span.begin; i < span.end && depth < MOST_DEPTH && *steps; i++) {
+        struct rp_span declared;
+        unsigned most = 0;
+
+        if (!is_name(f, i))
+            continue;
+        (*steps)--;
+        if (same_name(f, i, of)) {
+            count++;
+            continue;
+        }
+        for (size_t from = 1; next_declaration(f, i, &from, &declared);) {
+            const unsigned one = count_in(f, declared, of, depth + 1, steps);
+
+            most = one > most ? one : most;
+        }
+        count += most;
+    }
+    return count;
+}
+
 /** Cuts what stands between brackets at its commas. @return how many parts it has */
-static unsigned cut(const struct file *f, struct span span, struct span *ret, unsigned most)
+static unsigned cut(const struct file *f, struct rp_span span, struct rp_span *ret, unsigned most)
 {
     unsigned count = 0;
     size_t from = span.begin;
@@ -369,7 +421,7 @@ static unsigned cut(const struct file *f, struct span span, struct span *ret, un
             open += depth_of(f, i);
         if (i < span.end && (open || !is(f, i, ",")))
             continue;
-        ret[count++] = (struct span){from, i};
+        ret[count++] = (struct rp_span){from, i};
         from = i + 1;
     }
     return count;
@@ -391,7 +443,7 @@ static size_t behind_template(const struct file *f, size_t at)
 }
 
 /** Finds what stands in `kernel<<<HERE>>>`. */
-static bool is_launch(const struct file *f, size_t name, struct span *ret)
+static bool is_launch(const struct file *f, size_t name, struct rp_span *ret)
 {
     size_t at = behind_template(f, name + 1);
     int open = 0;
@@ -410,7 +462,7 @@ static bool is_launch(const struct file *f, size_t name, struct span *ret)
 }
 
 /** Finds what stands in `hipLaunchKernelGGL(HERE)`. */
-static bool is_call(const struct file *f, size_t at, struct span *ret)
+static bool is_call(const struct file *f, size_t at, struct rp_span *ret)
 {
     int open = 1;
 
@@ -427,7 +479,7 @@ static bool is_call(const struct file *f, size_t at, struct span *ret)
     return false;
 }
 
-static bool has_kernel(const struct file *f, struct span span)
+static bool has_kernel(const struct file *f, struct rp_span span)
 {
     for (size_t i = span.begin; i < span.end; i++)
         if (is(f, i, f->source->name))
@@ -436,10 +488,10 @@ static bool has_kernel(const struct file *f, struct span span)
 }
 
 /** Finds the grid and the workgroup of a launch of the kernel that begins at a token. */
-static bool launch_at(const struct file *f, size_t at, struct span *ret_grid,
-                      struct span *ret_workgroup)
+static bool launch_at(const struct file *f, size_t at, struct rp_span *ret_grid,
+                      struct rp_span *ret_workgroup)
 {
-    struct span inside, parts[3];
+    struct rp_span inside, parts[3];
 
     if (is(f, at, f->source->name) && is_launch(f, at, &inside)) {
         if (cut(f, inside, parts, 2) < 2)
@@ -463,6 +515,21 @@ static bool has_constant(const struct rp_kernel_source *source, const char *name
     return false;
 }
 
+/** Counts how often a name is a factor of the size of workgroups, at most: `dim3(SIDE, SIDE)`. */
+static unsigned times_of(const struct file *f, size_t name)
+{
+    unsigned steps = MOST_STEPS, most = 1;
+    struct rp_span grid, workgroup;
+
+    for (size_t i = 0; i < f->tokens.count; i++)
+        if (launch_at(f, i, &grid, &workgroup)) {
+            const unsigned one = count_in(f, workgroup, name, 0, &steps);
+
+            most = one > most ? one : most;
+        }
+    return most;
+}
+
 static void add_constants(const struct file *f, const struct names *grid,
                           const struct names *workgroup, bool in_grid,
                           struct rp_kernel_source *source)
@@ -478,6 +545,7 @@ static void add_constants(const struct file *f, const struct names *grid,
             continue;
         }
         constant.in_grid = in_grid;
+        constant.times = times_of(f, workgroup->tokens[i]);
         source->constants = rp_realloc_array(source->constants, source->constant_count + 1,
                                              sizeof *source->constants);
         source->constants[source->constant_count++] = constant;
@@ -489,7 +557,7 @@ int rp_launch_constants_find(const struct rp_compile_command *command, const cha
 {
     rp_cleanup(free_file) struct file file = {0};
     struct names grid = {.count = 0}, workgroup = {.count = 0};
-    struct span in_grid, in_workgroup;
+    struct rp_span in_grid, in_workgroup;
     int rc = 1;
 
     /* Most headers have no launch, and the compiler need not be asked about these. */
@@ -576,9 +644,19 @@ static size_t count_sizes(const struct rp_proposer_input *input)
 /** @return 0: the constant makes no such workgroups */
 static uint64_t value_for(const struct rp_launch_constant *constant, uint64_t was, uint64_t items)
 {
-    const uint64_t product = constant->value * items;
+    if (was == items || was > MOST_ITEMS || constant->times > MOST_TIMES)
+        return 0;
+    for (uint64_t value = 1; value <= MOST_ITEMS; value++) {
+        uint64_t before = items, after = was;
 
-    return was != items && product % was == 0 && product / was <= MOST_ITEMS ? product / was : 0;
+        for (unsigned i = 0; i < constant->times; i++) {
+            before *= constant->value;
+            after *= value;
+        }
+        if (before == after)
+            return value;
+    }
+    return 0;
 }
 
 static int propose_value(const struct rp_proposer_input *input,

@@ -27,7 +27,8 @@ struct rp_launch_constant {
     uint64_t value;
     size_t begin, end; /**< of the number in the file */
     uint32_t line;
-    bool in_grid; /**< the number of workgroups depends on it, too */
+    bool in_grid;   /**< the number of workgroups depends on it, too */
+    unsigned times; /**< that it stands in the size of workgroups: `dim3(SIDE, SIDE)` */
 };
 
 /**

@@ -18,11 +18,6 @@ struct rp_kernel_source;
 struct rp_source_change;
 struct rp_source_loop;
 
-/** Indices of tokens; the ends are behind. */
-struct rp_span {
-    size_t begin, end;
-};
-
 /** for (init; counter < bound; step) body, where init ends with counter = value.
  * Release it with rp_loop_text_free. */
 struct rp_loop_text {

@@ -38,6 +38,11 @@ struct rp_tokens {
     size_t count;
 };
 
+/** Indices of tokens; the end is behind. */
+struct rp_span {
+    size_t begin, end;
+};
+
 /** @return 0, or RP_VERDICT when a comment, a string or a character is not closed */
 int rp_tokens_read(const char *text, size_t bytes, struct rp_tokens *ret, struct rp_err *err);
 

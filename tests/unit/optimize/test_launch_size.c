@@ -70,6 +70,8 @@ static void forms_that_are_found(void **state)
          64, true},
         {"const int BLOCK = 64;\n",
          "{ hipLaunchKernelGGL(k, dim3(n / BLOCK), dim3(BLOCK), 0, 0, a, n); }", "BLOCK", 64, true},
+        {"const int BLOCK = 64;\n", "{ hipLaunchKernelGGL(k, dim3(8), dim3(BLOCK), 0, 0, a, n); }",
+         "BLOCK", 64, false},
         /* Another constant may follow from it. */
         {"enum { HALF = 32, BLOCK = 2 * HALF };\n", "{ k<<<8, BLOCK>>>(a, n); }", "HALF", 32,
          false},
@@ -217,6 +219,43 @@ static void sizes_are_proposed_for_what_limits_the_kernel(void **state)
     check_titles("low_occupancy", "none", 0, "equal", (const char *const[]){NULL});
 }
 
+static void a_constant_may_stand_in_the_size_more_than_once(void **state)
+{
+    static const struct {
+        const char *launch, *first; /**< with 8: first title for largest workgroups of so many */
+        unsigned times, largest;
+    } rows[] = {
+        {"{ k<<<n, dim3(B, B)>>>(a, n); }",
+         "workgroups of 256 work-items in place of 64 (B 16 in place of 8)", 2, 64},
+        {"{ const dim3 t(B, 2 * B); k<<<n, t>>>(a, n); }",
+         "workgroups of 512 work-items in place of 128 (B 16 in place of 8)", 2, 128},
+        {"{ const int side = B; k<<<n, dim3(side, side, side)>>>(a, n); }",
+         "workgroups of 64 work-items in place of 512 (B 4 in place of 8)", 3, 512},
+        {"{ k<<<n, B>>>(a, n); k<<<n, B * B>>>(a, n); }",
+         "workgroups of 256 work-items in place of 64 (B 16 in place of 8)", 2, 64},
+        {"{ const int b = B; { const dim3 t(b); k<<<n, t>>>(a, n); } }\n"
+         "void more(float *a, int n) { const dim3 t(B); k<<<n, t>>>(a, n); }",
+         "workgroups of 256 work-items in place of 8 (B 256 in place of 8)", 1, 8},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rp_autofree char *text = rp_format(
+            HEAD "enum { B = 8 };\n" KERNEL "void launch(float *a, int n)\n%s\n", rows[i].launch);
+        struct rp_kernel_facts facts = {.limiter = (char *)(uintptr_t) "lds"};
+        struct rp_proposer_input input = {.facts = &facts, .largest_workgroup = rows[i].largest};
+        struct rp_proposal made = {0};
+
+        read_text(text);
+        assert_int_equal(source->constant_count, 1);
+        assert_int_equal(source->constants[0].times, rows[i].times);
+        input.source = source;
+        assert_int_equal(rp_launch_size_propose(&input, false, &made), 1);
+        assert_string_equal(made.title, rows[i].first);
+        rp_proposal_free(&made);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +263,7 @@ int main(void)
         cmocka_unit_test(forms_that_are_not),
         cmocka_unit_test(the_whole_file_changes_in_one_number),
         cmocka_unit_test(sizes_are_proposed_for_what_limits_the_kernel),
+        cmocka_unit_test(a_constant_may_stand_in_the_size_more_than_once),
     };
 
     return cmocka_run_group_tests(tests, sources_begin, tear_down);
