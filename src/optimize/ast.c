@@ -462,21 +462,16 @@ int rp_kernel_find(const struct rp_ast *ast, const char *symbol, const char *tex
 
 /* What a node of the tree calls, and of which type it is. */
 
-static bool is_text(const char *text, const char *is)
-{
-    return text && strcmp(text, is) == 0;
-}
-
 const char *rp_ast_callee(const struct rp_ast_node *node)
 {
     static const char *const functions[] = {"FunctionDecl", "CXXMethodDecl", "CXXConversionDecl",
                                             "FunctionTemplateDecl"};
 
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (rp_ast_is(node, "DeclRefExpr") && is_text(node->ref_kind, functions[i]))
+        if (rp_ast_is(node, "DeclRefExpr") && rp_is_text(node->ref_kind, functions[i]))
             return node->ref_name ? node->ref_name : "?";
     if (rp_ast_is(node, "MemberExpr") && node->type &&
-        (is_text(node->type, "<bound member function type>") || strchr(node->type, '(')))
+        (rp_is_text(node->type, "<bound member function type>") || strchr(node->type, '(')))
         return node->name ? node->name : "?";
     if (rp_ast_is(node, "UnresolvedLookupExpr") || rp_ast_is(node, "UnresolvedMemberExpr") ||
         rp_ast_is(node, "DependentScopeDeclRefExpr"))
@@ -521,7 +516,7 @@ bool rp_ast_is_index_of(const struct rp_ast_node *node, const char *name, char a
         return false;
     variable = first_of(node, "DeclRefExpr");
     member = first_of(node, "MemberExpr");
-    if (!variable || !member || !member->name || !is_text(variable->ref_name, name))
+    if (!variable || !member || !member->name || !rp_is_text(variable->ref_name, name))
         return false;
     /* blockDim.x is a property that is read by __get_x(). */
     which = member->name;
@@ -557,7 +552,7 @@ bool rp_ast_is_vector_call(const struct rp_ast_node *node)
 {
     const char *name = rp_ast_callee(node);
 
-    if (is_text(name, "constructor"))
+    if (rp_is_text(name, "constructor"))
         return is_vector(node->type);
     return name && strncmp(name, "operator", strlen("operator")) == 0 && node->ref_type &&
            strstr(node->ref_type, "HIP_vector_type<");
@@ -620,8 +615,8 @@ const struct rp_ast_node *rp_ast_bare(const struct rp_ast_node *node)
 uint64_t rp_ast_variable(const struct rp_ast_node *node)
 {
     node = rp_ast_bare(node);
-    return rp_ast_is(node, "DeclRefExpr") &&
-                   (is_text(node->ref_kind, "VarDecl") || is_text(node->ref_kind, "ParmVarDecl"))
+    return rp_ast_is(node, "DeclRefExpr") && (rp_is_text(node->ref_kind, "VarDecl") ||
+                                              rp_is_text(node->ref_kind, "ParmVarDecl"))
                ? node->ref_id
                : 0;
 }
@@ -651,11 +646,11 @@ bool rp_ast_names(const struct rp_ast_node *node, uint64_t variable)
 
 bool rp_ast_changes(const struct rp_ast_node *node, uint64_t variable)
 {
-    bool unary =
-        rp_ast_is(node, "UnaryOperator") &&
-        (is_text(node->opcode, "++") || is_text(node->opcode, "--") || is_text(node->opcode, "&"));
+    bool unary = rp_ast_is(node, "UnaryOperator") &&
+                 (rp_is_text(node->opcode, "++") || rp_is_text(node->opcode, "--") ||
+                  rp_is_text(node->opcode, "&"));
     bool assigns = rp_ast_is(node, "CompoundAssignOperator") ||
-                   (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, "="));
+                   (rp_ast_is(node, "BinaryOperator") && rp_is_text(node->opcode, "="));
 
     if ((unary || assigns) && node->count && rp_ast_variable(&node->children[0]) == variable)
         return true;

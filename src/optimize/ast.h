@@ -39,6 +39,9 @@ struct rp_ast_node {
     size_t count;
 };
 
+/** These are the places of a ForStmt's children. */
+enum { RP_FOR_INIT, RP_FOR_VARIABLE, RP_FOR_CONDITION, RP_FOR_STEP, RP_FOR_BODY, RP_FOR_CHILDREN };
+
 /** This is a file that was compiled. */
 struct rp_ast_file {
     const char *path; /**< as it stood in the command */
@@ -132,9 +135,15 @@ static inline const struct rp_ast_node *rp_ast_child(const struct rp_ast_node *n
     return at < node->count ? &node->children[at] : &none;
 }
 
+/** Says whether a text, which may be NULL, is this one. */
+static inline bool rp_is_text(const char *text, const char *is)
+{
+    return text && __builtin_strcmp(text, is) == 0;
+}
+
 static inline bool rp_ast_is(const struct rp_ast_node *node, const char *kind)
 {
-    return node->kind && __builtin_strcmp(node->kind, kind) == 0;
+    return rp_is_text(node->kind, kind);
 }
 
 #endif

@@ -25,14 +25,6 @@
 #include "optimize/source_text.h"
 #include "run/hip_compiler.h"
 
-/* These are the places of a ForStmt's children. */
-enum { FOR_CONDITION = 2, FOR_STEP, FOR_BODY, FOR_CHILDREN };
-
-static bool is_text(const char *text, const char *is)
-{
-    return text && strcmp(text, is) == 0;
-}
-
 /* Nobody may know where a header is included, so the compiler gets a text in its place that does
  * not compile. If it does not complain, it has not read it. */
 
@@ -482,21 +474,21 @@ static const char *sum_type(const struct rp_ast_node *node, const struct rp_ast_
         "long",  "unsigned long", "long long", "unsigned long long"};
     const struct rp_ast_node *body, *variable;
 
-    if (!rp_ast_is(node, "ForStmt") || node->count != FOR_CHILDREN)
+    if (!rp_ast_is(node, "ForStmt") || node->count != RP_FOR_CHILDREN)
         return NULL;
-    body = &node->children[FOR_BODY];
+    body = &node->children[RP_FOR_BODY];
     if (rp_ast_is(body, "CompoundStmt") && body->count == 1)
         body = &body->children[0];
-    if (!rp_ast_is(body, "CompoundAssignOperator") || !is_text(body->opcode, "+=") ||
+    if (!rp_ast_is(body, "CompoundAssignOperator") || !rp_is_text(body->opcode, "+=") ||
         body->count != 2 || !rp_ast_is(&body->children[0], "DeclRefExpr"))
         return NULL;
     variable = rp_ast_declaration(function, body->children[0].ref_id);
     if (!variable || variable->storage || rp_ast_names(&body->children[1], variable->id) ||
-        rp_ast_names(&node->children[FOR_CONDITION], variable->id) ||
-        rp_ast_names(&node->children[FOR_STEP], variable->id))
+        rp_ast_names(&node->children[RP_FOR_CONDITION], variable->id) ||
+        rp_ast_names(&node->children[RP_FOR_STEP], variable->id))
         return NULL;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (is_text(variable->desugared ? variable->desugared : variable->type, types[i]))
+        if (rp_is_text(variable->desugared ? variable->desugared : variable->type, types[i]))
             return types[i];
     return NULL;
 }

@@ -5,17 +5,9 @@
 
 #include "optimize/ast.h"
 
-/* These are the places of a ForStmt's children. */
-enum { FOR_INIT, FOR_VARIABLE, FOR_CONDITION, FOR_STEP, FOR_BODY, FOR_CHILDREN };
-
 /* This bounds a loop's numbers, because constants of two constants of two constants ... have no end
  * otherwise. */
 enum { MOST_NODES = 1024 };
-
-static bool is_text(const char *text, const char *is)
-{
-    return text && strcmp(text, is) == 0;
-}
 
 static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *function,
                      unsigned *left, int64_t *ret);
@@ -28,17 +20,17 @@ static bool evaluate_binary(const struct rp_ast_node *node, const struct rp_ast_
     if (node->count != 2 || !node->opcode || !evaluate(&node->children[0], function, left, &a) ||
         !evaluate(&node->children[1], function, left, &b))
         return false;
-    if (is_text(node->opcode, "+"))
+    if (rp_is_text(node->opcode, "+"))
         return !__builtin_add_overflow(a, b, ret);
-    if (is_text(node->opcode, "-"))
+    if (rp_is_text(node->opcode, "-"))
         return !__builtin_sub_overflow(a, b, ret);
-    if (is_text(node->opcode, "*"))
+    if (rp_is_text(node->opcode, "*"))
         return !__builtin_mul_overflow(a, b, ret);
-    if (is_text(node->opcode, "/") && b > 0 && a >= 0) {
+    if (rp_is_text(node->opcode, "/") && b > 0 && a >= 0) {
         *ret = a / b;
         return true;
     }
-    if (is_text(node->opcode, "<<") && a >= 0 && a < 1 << 30 && b >= 0 && b < 31) {
+    if (rp_is_text(node->opcode, "<<") && a >= 0 && a < 1 << 30 && b >= 0 && b < 31) {
         *ret = a << b;
         return true;
     }
@@ -76,7 +68,7 @@ static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *f
         return evaluate(&node->children[node->count - 1], function, left, ret);
     if (rp_ast_is(node, "BinaryOperator"))
         return evaluate_binary(node, function, left, ret);
-    if (rp_ast_is(node, "UnaryOperator") && is_text(node->opcode, "-") && node->count == 1) {
+    if (rp_ast_is(node, "UnaryOperator") && rp_is_text(node->opcode, "-") && node->count == 1) {
         return evaluate(&node->children[0], function, left, ret) &&
                !__builtin_sub_overflow(0, *ret, ret);
     }
@@ -95,8 +87,8 @@ static bool varies(const struct rp_ast_node *node, const struct rp_ast_node *loo
 {
     uint64_t variable = rp_ast_variable(node);
 
-    if (variable && (rp_ast_changes(&loop->children[FOR_BODY], variable) ||
-                     rp_ast_changes(&loop->children[FOR_STEP], variable)))
+    if (variable && (rp_ast_changes(&loop->children[RP_FOR_BODY], variable) ||
+                     rp_ast_changes(&loop->children[RP_FOR_STEP], variable)))
         return true;
     for (size_t i = 0; i < node->count; i++)
         if (varies(&node->children[i], loop))
@@ -117,11 +109,11 @@ static bool read_step(const struct rp_ast_node *node, const struct rp_ast_node *
     bool plus, minus;
 
     node = rp_ast_bare(node);
-    if (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, ",") && node->count == 2)
+    if (rp_ast_is(node, "BinaryOperator") && rp_is_text(node->opcode, ",") && node->count == 2)
         return read_step(&node->children[0], condition, ret) ||
                read_step(&node->children[1], condition, ret);
-    plus = is_text(node->opcode, "++") || is_text(node->opcode, "+=");
-    minus = is_text(node->opcode, "--") || is_text(node->opcode, "-=");
+    plus = rp_is_text(node->opcode, "++") || rp_is_text(node->opcode, "+=");
+    minus = rp_is_text(node->opcode, "--") || rp_is_text(node->opcode, "-=");
     if (!(plus || minus) || node->count == 0)
         return false;
     ret->variable = rp_ast_variable(&node->children[0]);
@@ -135,7 +127,7 @@ static const struct rp_ast_node *initial_value(const struct rp_ast_node *init, u
 {
     if (rp_ast_is(init, "VarDecl") && init->id == variable && init->count)
         return &init->children[init->count - 1];
-    if (rp_ast_is(init, "BinaryOperator") && is_text(init->opcode, "=") && init->count == 2 &&
+    if (rp_ast_is(init, "BinaryOperator") && rp_is_text(init->opcode, "=") && init->count == 2 &&
         rp_ast_variable(&init->children[0]) == variable)
         return &init->children[1];
     for (size_t i = 0; i < init->count; i++) {
@@ -153,7 +145,7 @@ static const char *turned(const char *opcode)
     static const char *const pairs[][2] = {{"<", ">"}, {"<=", ">="}, {">", "<"}, {">=", "<="}};
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (is_text(opcode, pairs[i][0]))
+        if (rp_is_text(opcode, pairs[i][0]))
             return pairs[i][1];
     return opcode;
 }
@@ -163,19 +155,19 @@ static void count_trips(int64_t from, int64_t to, int64_t by, bool down, const c
 {
     int64_t distance,
         limit = (int64_t)1 << 40; /**< no kernel counts that far, and sums stay small */
-    bool up_to = is_text(opcode, "<") || is_text(opcode, "<=");
+    bool up_to = rp_is_text(opcode, "<") || rp_is_text(opcode, "<=");
 
     if (by <= 0 || from < -limit || from > limit || to < -limit || to > limit || by > limit)
         return;
     distance = down ? from - to : to - from;
-    if (is_text(opcode, "!=")) {
+    if (rp_is_text(opcode, "!=")) {
         ret->known = distance >= 0 && distance % by == 0;
         ret->trips = ret->known ? (uint64_t)(distance / by) : 0;
         return;
     }
     if (up_to == down)
         return; /* The step leads away from the bound. */
-    distance += is_text(opcode, "<=") || is_text(opcode, ">=");
+    distance += rp_is_text(opcode, "<=") || rp_is_text(opcode, ">=");
     ret->known = true;
     ret->trips = distance > 0 ? (uint64_t)((distance + by - 1) / by) : 0;
 }
@@ -186,7 +178,7 @@ static bool is_comparison(const struct rp_ast_node *node)
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (rp_ast_is(node, "BinaryOperator") && node->count == 2 &&
-            is_text(node->opcode, known[i]))
+            rp_is_text(node->opcode, known[i]))
             return true;
     return false;
 }
@@ -200,23 +192,23 @@ struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
     int64_t from, to, by = 1;
     bool first;
 
-    if (!rp_ast_is(loop, "ForStmt") || loop->count != FOR_CHILDREN)
+    if (!rp_ast_is(loop, "ForStmt") || loop->count != RP_FOR_CHILDREN)
         return count;
-    condition = rp_ast_bare(&loop->children[FOR_CONDITION]);
+    condition = rp_ast_bare(&loop->children[RP_FOR_CONDITION]);
     if (!is_comparison(condition))
         return count;
     count.why_not = "its counter does not change by steps of one size";
-    if (!read_step(&loop->children[FOR_STEP], condition, &step))
+    if (!read_step(&loop->children[RP_FOR_STEP], condition, &step))
         return count;
     first = rp_ast_variable(&condition->children[0]) == step.variable;
     bound = &condition->children[first ? 1 : 0];
     count.why_not = "its body changes its counter or its bound";
-    if (rp_ast_changes(&loop->children[FOR_BODY], step.variable) || varies(bound, loop) ||
+    if (rp_ast_changes(&loop->children[RP_FOR_BODY], step.variable) || varies(bound, loop) ||
         (step.by && varies(step.by, loop)))
         return count;
     count.counted = true;
     count.why_not = NULL;
-    init = initial_value(&loop->children[FOR_INIT], step.variable);
+    init = initial_value(&loop->children[RP_FOR_INIT], step.variable);
     if (init && rp_constant(init, function, &from) && rp_constant(bound, function, &to) &&
         (!step.by || rp_constant(step.by, function, &by)))
         count_trips(from, to, by, step.down, first ? condition->opcode : turned(condition->opcode),

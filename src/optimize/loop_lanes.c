@@ -179,14 +179,12 @@ static bool is_same(const struct rp_loop_lanes *lanes, const struct rp_ast_node 
 static bool is_same_counter(const struct rp_loop_lanes *lanes, const struct rp_ast_node *node,
                             uint64_t counter, int depth)
 {
-    enum { INIT = 0, STEP = 3, CHILDREN = 5 };
-
-    if (rp_ast_is(node, "ForStmt") && node->count == CHILDREN &&
-        rp_ast_declaration(&node->children[INIT], counter))
+    if (rp_ast_is(node, "ForStmt") && node->count == RP_FOR_CHILDREN &&
+        rp_ast_declaration(&node->children[RP_FOR_INIT], counter))
         return rp_loop_count(node, lanes->function).counted &&
-               rp_ast_changes(&node->children[STEP], counter) &&
+               rp_ast_changes(&node->children[RP_FOR_STEP], counter) &&
                is_same(lanes, rp_ast_child(rp_ast_declaration(node, counter), 0), depth) &&
-               is_same(lanes, rp_ast_child(&node->children[STEP], 1), depth);
+               is_same(lanes, rp_ast_child(&node->children[RP_FOR_STEP], 1), depth);
     for (size_t i = 0; i < node->count; i++)
         if (is_same_counter(lanes, &node->children[i], counter, depth))
             return true;

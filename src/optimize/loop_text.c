@@ -303,15 +303,11 @@ static bool is_one_of(const struct rp_ast_node *node, const char *const *kinds)
     return false;
 }
 
-static bool is_text(const char *text, const char *is)
-{
-    return text && strcmp(text, is) == 0;
-}
-
 static bool is_element(const struct rp_ast_node *place)
 {
     return (rp_ast_is(place, "ArraySubscriptExpr") && place->count == 2) ||
-           (rp_ast_is(place, "UnaryOperator") && is_text(place->opcode, "*") && place->count == 1);
+           (rp_ast_is(place, "UnaryOperator") && rp_is_text(place->opcode, "*") &&
+            place->count == 1);
 }
 
 const struct rp_ast_node *rp_place_variable(const struct rp_ast_node *place)
@@ -328,7 +324,7 @@ const struct rp_ast_node *rp_place_variable(const struct rp_ast_node *place)
     if (rp_ast_variable(inner))
         return inner;
     /* A row of an array is a place in it; a pointer that lies in memory is another matter. */
-    return is_text(base->cast, "ArrayToPointerDecay") ? rp_place_variable(inner) : NULL;
+    return rp_is_text(base->cast, "ArrayToPointerDecay") ? rp_place_variable(inner) : NULL;
 }
 
 static bool has_attribute(const struct rp_ast_node *variable, const char *attribute)
@@ -346,18 +342,24 @@ bool rp_is_lds(const struct rp_ast_node *function, uint64_t variable)
     return has_attribute(found, "CUDASharedAttr") && strchr(rp_ast_type(found), '[');
 }
 
+const struct rp_ast_node *rp_place_root(const struct rp_ast_node *place)
+{
+    place = rp_ast_bare(place);
+    while (place->count &&
+           ((rp_ast_is(place, "ArraySubscriptExpr") &&
+             rp_is_text(place->children[0].cast, "ArrayToPointerDecay")) ||
+            (rp_ast_is(place, "MemberExpr") && !rp_ast_is_pointer(&place->children[0]))))
+        place = rp_ast_bare(&place->children[0]);
+    return place;
+}
+
 /** Says whether a place belongs to a variable of this lane alone, which is in registers. */
 static bool is_own(const struct rp_ast_node *place, const struct rp_ast_node *function)
 {
     const struct rp_ast_node *found;
 
-    place = rp_ast_bare(place);
-    while (place->count &&
-           ((rp_ast_is(place, "ArraySubscriptExpr") &&
-             is_text(place->children[0].cast, "ArrayToPointerDecay")) ||
-            (rp_ast_is(place, "MemberExpr") && !rp_ast_is_pointer(&place->children[0]))))
-        place = rp_ast_bare(&place->children[0]);
-    if (rp_ast_variable(place) && is_text(place->ref_kind, "ParmVarDecl"))
+    place = rp_place_root(place);
+    if (rp_ast_variable(place) && rp_is_text(place->ref_kind, "ParmVarDecl"))
         return true;
     found = rp_ast_declaration(function, rp_ast_variable(place));
     return found && !found->storage && !found->tls && !rp_ast_is_reference(found) &&
@@ -377,9 +379,9 @@ static void add_write(struct rp_effects *effects, const struct rp_ast_node *plac
 bool rp_is_assignment(const struct rp_ast_node *node)
 {
     return rp_ast_is(node, "CompoundAssignOperator") ||
-           (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, "=")) ||
+           (rp_ast_is(node, "BinaryOperator") && rp_is_text(node->opcode, "=")) ||
            (rp_ast_is(node, "UnaryOperator") &&
-            (is_text(node->opcode, "++") || is_text(node->opcode, "--")));
+            (rp_is_text(node->opcode, "++") || rp_is_text(node->opcode, "--")));
 }
 
 /** Says whether an operator of vectors, "operator+=", changes what stands at its left. */
@@ -396,7 +398,7 @@ static bool assigns(const char *operator)
 /** A function that gets numbers and returns one has no business with memory. */
 static bool is_of_numbers(const struct rp_ast_node *call)
 {
-    if (!rp_ast_is(call, "CallExpr") || is_text(rp_ast_type(call), "void") ||
+    if (!rp_ast_is(call, "CallExpr") || rp_is_text(rp_ast_type(call), "void") ||
         rp_ast_is_pointer(call) || call->lvalue)
         return false;
     for (size_t i = 1; i < call->count; i++)
@@ -423,7 +425,7 @@ static bool note_call(const struct rp_ast_node *node, const struct rp_ast_node *
                                          NULL};
     const struct rp_ast_node *target = rp_ast_call_target(node);
 
-    if (target && is_text(rp_ast_callee(target), "__syncthreads")) {
+    if (target && rp_is_text(rp_ast_callee(target), "__syncthreads")) {
         ret->barriers++;
         return true;
     }
@@ -466,7 +468,7 @@ static bool is_number(const struct rp_ast_node *node, const struct rp_ast_node *
 {
     const struct rp_ast_node *found = rp_ast_declaration(function, node->ref_id);
 
-    if (is_text(node->ref_kind, "ParmVarDecl"))
+    if (rp_is_text(node->ref_kind, "ParmVarDecl"))
         return true;
     if (!found)
         return node->ref_type && strncmp(node->ref_type, "const ", strlen("const ")) == 0;
@@ -491,7 +493,7 @@ bool rp_is_fixed(const struct rp_ast_node *node, const struct rp_ast_node *loop,
     const bool variable = rp_ast_is(node, "DeclRefExpr") && rp_ast_variable(node);
     const bool computes = (rp_ast_is(node, "BinaryOperator") && !rp_is_assignment(node)) ||
                           (rp_ast_is(node, "UnaryOperator") && !rp_is_assignment(node) &&
-                           !is_text(node->opcode, "*") && !is_text(node->opcode, "&"));
+                           !rp_is_text(node->opcode, "*") && !rp_is_text(node->opcode, "&"));
 
     if (rp_ast_is_index(node) || (rp_ast_is(node, "MemberExpr") && node->count &&
                                   rp_ast_is_index(rp_ast_bare(&node->children[0]))))

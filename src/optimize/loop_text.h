@@ -84,6 +84,9 @@ bool rp_is_fixed(const struct rp_ast_node *node, const struct rp_ast_node *loop,
 /** Returns the name of the pointer or array that a place belongs to, p of p[i], *p and of an
  * array's p[i][j], or NULL. */
 const struct rp_ast_node *rp_place_variable(const struct rp_ast_node *place);
+/** Returns what a place is, or is a part of, without its brackets: v of v, v.x and v[1] that no
+ * pointer leads to. */
+const struct rp_ast_node *rp_place_root(const struct rp_ast_node *place);
 /** Says whether a variable is an array in LDS. */
 bool rp_is_lds(const struct rp_ast_node *function, uint64_t variable);
 

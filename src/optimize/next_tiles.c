@@ -24,9 +24,6 @@
 #include "optimize/loop_lanes.h"
 #include "optimize/loop_text.h"
 
-/* These are the places of a ForStmt's children. */
-enum { FOR_INIT, FOR_VARIABLE, FOR_CONDITION, FOR_STEP, FOR_BODY, FOR_CHILDREN };
-
 /* Each tile is in so many registers of a lane at most. */
 enum { MOST_STAGED = 16, MOST_ROUNDS = 16, MOST_BYTES = 128 };
 
@@ -55,18 +52,13 @@ struct tile_loop {
     bool reads_memory;
 };
 
-static bool is_text(const char *text, const char *is)
-{
-    return text && strcmp(text, is) == 0;
-}
-
 /* --- what the loop does ---------------------------------------------------------------------- */
 
 static bool is_barrier(const struct rp_ast_node *node)
 {
     const struct rp_ast_node *target = rp_ast_call_target(node);
 
-    return target && is_text(rp_ast_callee(target), "__syncthreads");
+    return target && rp_is_text(rp_ast_callee(target), "__syncthreads");
 }
 
 static bool is_memory_read(const struct tile_loop *tile, const struct rp_ast_node *node)
@@ -102,7 +94,7 @@ static bool is_value(struct tile_loop *tile, const struct rp_ast_node *node)
     if (rp_ast_is_index(node))
         return true;
     if (rp_is_assignment(node) || strstr(rp_ast_type(node), "volatile") ||
-        (rp_ast_is(node, "UnaryOperator") && is_text(node->opcode, "&")) ||
+        (rp_ast_is(node, "UnaryOperator") && rp_is_text(node->opcode, "&")) ||
         (rp_ast_is(node, "DeclRefExpr") && rp_ast_variable(node) && !is_known_variable(tile, node)))
         return false;
     tile->reads_memory |= is_memory_read(tile, node);
@@ -138,7 +130,7 @@ static bool is_declaration(struct tile_loop *tile, const struct rp_ast_node *nod
         const struct rp_ast_node *variable = &node->children[i];
 
         if (!rp_ast_is(variable, "VarDecl") || variable->storage || rp_ast_is_reference(variable) ||
-            is_text(variable->name, tile->counter->name) || !is_value(tile, variable))
+            rp_is_text(variable->name, tile->counter->name) || !is_value(tile, variable))
             return false;
     }
     return true;
@@ -157,7 +149,7 @@ static bool is_constant(const struct tile_loop *tile, const struct rp_ast_node *
         return true;
     for (size_t i = 0; rp_ast_is(node, "BinaryOperator") && i < sizeof opcodes / sizeof *opcodes;
          i++)
-        if (is_text(node->opcode, opcodes[i]))
+        if (rp_is_text(node->opcode, opcodes[i]))
             return is_constant(tile, &node->children[0]) && is_constant(tile, &node->children[1]);
     return false;
 }
@@ -167,8 +159,9 @@ static bool is_constant(const struct tile_loop *tile, const struct rp_ast_node *
 static bool count_rounds(const struct tile_loop *tile, const struct rp_ast_node *loop,
                          const struct rp_ast_node *value, struct inner *inner)
 {
-    const struct rp_ast_node *bound = rp_ast_child(rp_ast_bare(&loop->children[FOR_CONDITION]), 1);
-    const struct rp_ast_node *step = rp_ast_child(rp_ast_bare(&loop->children[FOR_STEP]), 1);
+    const struct rp_ast_node *bound =
+        rp_ast_child(rp_ast_bare(&loop->children[RP_FOR_CONDITION]), 1);
+    const struct rp_ast_node *step = rp_ast_child(rp_ast_bare(&loop->children[RP_FOR_STEP]), 1);
     int64_t from = 0, to, by = 1;
     bool known;
 
@@ -189,8 +182,8 @@ static bool count_rounds(const struct tile_loop *tile, const struct rp_ast_node 
 static bool take_loop(struct tile_loop *tile, const struct rp_ast_node *node)
 {
     const struct rp_source_loop *of =
-        node->count == FOR_CHILDREN ? rp_loop_of(tile->source, node) : NULL;
-    const struct rp_ast_node *init = of ? &node->children[FOR_INIT] : NULL;
+        node->count == RP_FOR_CHILDREN ? rp_loop_of(tile->source, node) : NULL;
+    const struct rp_ast_node *init = of ? &node->children[RP_FOR_INIT] : NULL;
     struct inner *inner = &tile->inner[tile->inner_count];
 
     if (!of || tile->inner_count == MOST_STAGED || !rp_ast_is(init, "DeclStmt") ||
@@ -201,13 +194,13 @@ static bool take_loop(struct tile_loop *tile, const struct rp_ast_node *node)
     tile->inner_count++;
     if (!count_rounds(tile, node, &init->children[0].children[0], inner))
         return false;
-    return take(tile, &node->children[FOR_BODY], tile->inner_count - 1);
+    return take(tile, &node->children[RP_FOR_BODY], tile->inner_count - 1);
 }
 
 /** Takes what fills arrays. @param inner the loop around it; SIZE_MAX: none */
 static bool take(struct tile_loop *tile, const struct rp_ast_node *node, size_t inner)
 {
-    if (rp_ast_is(node, "BinaryOperator") && is_text(node->opcode, "=") && node->count == 2)
+    if (rp_ast_is(node, "BinaryOperator") && rp_is_text(node->opcode, "=") && node->count == 2)
         return take_staged(tile, node, inner);
     if (rp_ast_is(node, "DeclStmt"))
         return is_declaration(tile, node);
@@ -581,14 +574,14 @@ static void propose(const struct tile_loop *tile, const struct rp_source_loop *o
 /** Takes the loop if it counts up with a number of its own. */
 static bool read_head(struct tile_loop *tile)
 {
-    const struct rp_ast_node *init = &tile->loop->children[FOR_INIT];
-    const struct rp_ast_node *condition = rp_ast_bare(&tile->loop->children[FOR_CONDITION]);
+    const struct rp_ast_node *init = &tile->loop->children[RP_FOR_INIT];
+    const struct rp_ast_node *condition = rp_ast_bare(&tile->loop->children[RP_FOR_CONDITION]);
 
     if (!rp_ast_is(init, "DeclStmt") || init->count != 1 || init->children[0].count != 1 ||
         condition->count != 2)
         return false;
     tile->counter = &init->children[0];
-    tile->body = &tile->loop->children[FOR_BODY];
+    tile->body = &tile->loop->children[RP_FOR_BODY];
     return tile->counter->name && rp_is_fixed(&condition->children[1], tile->loop, tile->function);
 }
 
@@ -596,8 +589,9 @@ static void visit(const struct rp_ast_node *node, const struct rp_ast_node *func
                   struct rp_kernel_source *source)
 {
     struct tile_loop tile = {.source = source, .function = function, .loop = node};
-    const struct rp_source_loop *of =
-        rp_ast_is(node, "ForStmt") && node->count == FOR_CHILDREN ? rp_loop_of(source, node) : NULL;
+    const struct rp_source_loop *of = rp_ast_is(node, "ForStmt") && node->count == RP_FOR_CHILDREN
+                                          ? rp_loop_of(source, node)
+                                          : NULL;
 
     if (of && !(of->trip_count_known && of->trip_count < 2) &&
         rp_loop_text_read(source, of, &tile.text)) {

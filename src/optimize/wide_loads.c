@@ -21,9 +21,6 @@
 #include "optimize/loop_lanes.h"
 #include "optimize/loop_text.h"
 
-/* These are the places of a ForStmt's children. */
-enum { FOR_INIT, FOR_VARIABLE, FOR_CONDITION, FOR_STEP, FOR_BODY, FOR_CHILDREN };
-
 enum { MOST_ACCESSES = 32, MOST_WIDTH = 8, LOAD_BYTES = 16 };
 
 /** x[i] and x[i + offset], where i is the counter. */
@@ -42,11 +39,6 @@ struct wide_loop {
     unsigned width;
     bool adds_floats; /**< in another order */
 };
-
-static bool is_text(const char *text, const char *is)
-{
-    return text && strcmp(text, is) == 0;
-}
 
 /* --- what the body does ---------------------------------------------------------------------- */
 
@@ -69,10 +61,10 @@ static const struct rp_ast_node *counter_in(const struct wide_loop *wide,
     if (rp_ast_variable(index) == wide->counter->id)
         return index;
     if (!rp_ast_is(index, "BinaryOperator") || index->count != 2 ||
-        !(is_text(index->opcode, "+") || is_text(index->opcode, "-")))
+        !(rp_is_text(index->opcode, "+") || rp_is_text(index->opcode, "-")))
         return NULL;
     a = counter_in(wide, &index->children[0]);
-    b = is_text(index->opcode, "-") ? NULL : counter_in(wide, &index->children[1]);
+    b = rp_is_text(index->opcode, "-") ? NULL : counter_in(wide, &index->children[1]);
     if (!a == !b)
         return NULL;
     return rp_is_fixed(&index->children[a ? 1 : 0], wide->loop, wide->function) ? (a ? a : b)
@@ -163,7 +155,7 @@ static bool is_extremum(const struct rp_ast_node *value, uint64_t sum)
             (rp_ast_variable(&call->children[2]) == sum))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_text(rp_ast_callee(target), names[i]))
+        if (rp_is_text(rp_ast_callee(target), names[i]))
             return true;
     return false;
 }
@@ -177,10 +169,10 @@ static bool is_sum(struct wide_loop *wide, const struct rp_ast_node *node, uint6
 
     if (!declaration || declaration->storage || rp_number_bytes(type) == 0)
         return false;
-    if (is_text(node->opcode, "="))
+    if (rp_is_text(node->opcode, "="))
         return is_extremum(&node->children[1], sum) && uses_of(wide->loop, sum) == 2;
     for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
-        if (is_text(node->opcode, opcodes[i])) {
+        if (rp_is_text(node->opcode, opcodes[i])) {
             wide->adds_floats |= is_float(type);
             return uses_of(wide->loop, sum) == 1;
         }
@@ -224,23 +216,11 @@ static bool is_exchanged(const struct wide_loop *wide, const struct rp_ast_node 
     return false;
 }
 
-/** The variable that a place is, or is a part of: v of v, v.x and v[1] that no pointer leads to. */
-static uint64_t root_of(const struct rp_ast_node *place)
-{
-    place = rp_ast_bare(place);
-    while (place->count &&
-           ((rp_ast_is(place, "ArraySubscriptExpr") &&
-             is_text(place->children[0].cast, "ArrayToPointerDecay")) ||
-            (rp_ast_is(place, "MemberExpr") && !rp_ast_is_pointer(&place->children[0]))))
-        place = rp_ast_bare(&place->children[0]);
-    return rp_ast_variable(place);
-}
-
 /** @return whether the assignment may be made by any lane, in any order */
 static bool may_assign(struct wide_loop *wide, const struct rp_ast_node *node)
 {
     const struct rp_ast_node *place = rp_ast_bare(&node->children[0]);
-    const uint64_t variable = rp_ast_variable(place), root = root_of(place);
+    const uint64_t variable = rp_ast_variable(place), root = rp_ast_variable(rp_place_root(place));
     const struct rp_ast_node *own = root ? rp_ast_declaration(wide->loop, root) : NULL;
 
     if (own)
@@ -294,7 +274,7 @@ static bool is_of_any_lane(struct wide_loop *wide, const struct rp_ast_node *nod
 
     if (is_across_lanes(node) || strstr(rp_ast_type(node), "volatile") ||
         (rp_ast_is(node, "VarDecl") && (rp_ast_is_reference(node) || node->storage)) ||
-        (rp_ast_is(node, "UnaryOperator") && is_text(node->opcode, "&")))
+        (rp_ast_is(node, "UnaryOperator") && rp_is_text(node->opcode, "&")))
         return false;
     if (node->count == 0 || is_index(node) || rp_is_group_number(&wide->lanes, node))
         return rp_is_same_in_lanes(&wide->lanes, node);
@@ -317,7 +297,7 @@ static void find_reads(struct wide_loop *wide, const struct rp_ast_node *node)
 {
     static const char *const first_only[] = {"IfStmt", "ConditionalOperator",
                                              "UnaryExprOrTypeTraitExpr", "BinaryOperator"};
-    const bool logical = is_text(node->opcode, "&&") || is_text(node->opcode, "||");
+    const bool logical = rp_is_text(node->opcode, "&&") || rp_is_text(node->opcode, "||");
     struct access *access = access_of(wide, node);
     size_t count = node->count;
 
@@ -363,7 +343,7 @@ static bool is_handed_over(const struct wide_loop *wide, const struct rp_effects
 
 static bool read_body(struct wide_loop *wide)
 {
-    const struct rp_ast_node *body = &wide->loop->children[FOR_BODY];
+    const struct rp_ast_node *body = &wide->loop->children[RP_FOR_BODY];
     struct rp_effects effects = {0};
     unsigned bytes = 0;
     bool fits;
@@ -558,7 +538,7 @@ static bool add_loops(const struct wide_loop *wide, const char *indent, struct r
                   indent, i, i, wide->width, i);
     for (size_t a = 0; a < wide->access_count; a++)
         used += uses_of(wide->accesses[a].node, wide->counter->id);
-    if (uses_of(&wide->loop->children[FOR_BODY], wide->counter->id) > used)
+    if (uses_of(&wide->loop->children[RP_FOR_BODY], wide->counter->id) > used)
         add_counter(wide, deeper, near, out);
     add_body(wide, true, &body);
     rp_buf_printf(out, "%s            ", indent);
@@ -650,9 +630,9 @@ static void propose(struct wide_loop *wide, const struct rp_source_loop *of)
 /** Takes the loop if it counts an integer of its own up, in steps of all lanes. */
 static bool read_head(struct wide_loop *wide)
 {
-    const struct rp_ast_node *init = &wide->loop->children[FOR_INIT];
-    const struct rp_ast_node *step = rp_ast_bare(&wide->loop->children[FOR_STEP]);
-    const struct rp_ast_node *condition = rp_ast_bare(&wide->loop->children[FOR_CONDITION]);
+    const struct rp_ast_node *init = &wide->loop->children[RP_FOR_INIT];
+    const struct rp_ast_node *step = rp_ast_bare(&wide->loop->children[RP_FOR_STEP]);
+    const struct rp_ast_node *condition = rp_ast_bare(&wide->loop->children[RP_FOR_CONDITION]);
 
     if (!rp_ast_is(init, "DeclStmt") || init->count != 1 || init->children[0].count != 1 ||
         step->count != 2 || condition->count != 2)
@@ -670,8 +650,9 @@ static void visit(const struct rp_ast_node *node, const struct rp_ast_node *func
                   struct rp_kernel_source *source)
 {
     struct wide_loop wide = {.source = source, .function = function, .loop = node};
-    const struct rp_source_loop *of =
-        rp_ast_is(node, "ForStmt") && node->count == FOR_CHILDREN ? rp_loop_of(source, node) : NULL;
+    const struct rp_source_loop *of = rp_ast_is(node, "ForStmt") && node->count == RP_FOR_CHILDREN
+                                          ? rp_loop_of(source, node)
+                                          : NULL;
 
     if (of && of->innermost && rp_loop_text_read(source, of, &wide.text)) {
         if (!wide.text.step_is_one && read_head(&wide) && read_body(&wide))
