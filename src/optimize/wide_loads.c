@@ -19,6 +19,7 @@
 #include "optimize/ast.h"
 #include "optimize/kernel_source.h"
 #include "optimize/loop_lanes.h"
+#include "optimize/loop_rest.h"
 #include "optimize/loop_text.h"
 
 enum { MOST_ACCESSES = 32, MOST_WIDTH = 8, LOAD_BYTES = 16 };
@@ -144,22 +145,6 @@ static bool is_float(const char *type)
            strcmp(type, "_Float16") == 0 || strcmp(type, "__bf16") == 0;
 }
 
-/** Reads sum = fmaxf(sum, term). */
-static bool is_extremum(const struct rp_ast_node *value, uint64_t sum)
-{
-    static const char *const names[] = {"max", "min", "fmax", "fmin", "fmaxf", "fminf"};
-    const struct rp_ast_node *call = rp_ast_bare(value), *target = rp_ast_call_target(call);
-
-    if (!target || call->count != 3 ||
-        (rp_ast_variable(&call->children[1]) == sum) ==
-            (rp_ast_variable(&call->children[2]) == sum))
-        return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (rp_is_text(rp_ast_callee(target), names[i]))
-            return true;
-    return false;
-}
-
 /** Says whether a statement adds to a variable, in an order that nobody else sees. */
 static bool is_sum(struct wide_loop *wide, const struct rp_ast_node *node, uint64_t sum)
 {
@@ -170,49 +155,12 @@ static bool is_sum(struct wide_loop *wide, const struct rp_ast_node *node, uint6
     if (!declaration || declaration->storage || rp_number_bytes(type) == 0)
         return false;
     if (rp_is_text(node->opcode, "="))
-        return is_extremum(&node->children[1], sum) && uses_of(wide->loop, sum) == 2;
+        return rp_extremum_term(&node->children[1], sum) && uses_of(wide->loop, sum) == 2;
     for (size_t i = 0; i < sizeof opcodes / sizeof *opcodes; i++)
         if (rp_is_text(node->opcode, opcodes[i])) {
             wide->adds_floats |= is_float(type);
             return uses_of(wide->loop, sum) == 1;
         }
-    return false;
-}
-
-/** Says whether one text is in another, whatever the case of its letters. */
-static bool has(const char *text, const char *part)
-{
-    return text && strcasestr(text, part);
-}
-
-/** Says whether lanes exchange a variable behind the loop: by a function of the wavefront, an
- * atomic, a reduction that is called so, or LDS. */
-static bool is_exchanged(const struct wide_loop *wide, const struct rp_ast_node *node, uint64_t sum)
-{
-    static const char *const names[] = {"shfl", "reduce", "warp", "wave", "block", "dpp"};
-    const struct rp_ast_node *target = rp_ast_call_target(node);
-    const char *name = target ? rp_ast_callee(target) : NULL;
-    const bool of_grid = wide->lanes.kind == RP_SHARED_BY_GRID;
-    bool exchanges = has(name, "atomic");
-
-    if (node == wide->loop)
-        return false;
-    /* Parts of sums of one workgroup are not the same as before: the grid must add up all of them.
-     */
-    for (size_t i = 0; i < sizeof names / sizeof *names && !of_grid; i++)
-        exchanges |= has(name, names[i]);
-    if (exchanges && (of_grid || rp_ast_names(node, sum)))
-        return true;
-    if (!of_grid && rp_is_assignment(node) && node->count == 2 &&
-        rp_ast_names(&node->children[1], sum)) {
-        const struct rp_ast_node *base = rp_place_variable(&node->children[0]);
-
-        if (base && rp_is_lds(wide->function, base->ref_id))
-            return true;
-    }
-    for (size_t i = 0; i < node->count; i++)
-        if (is_exchanged(wide, &node->children[i], sum))
-            return true;
     return false;
 }
 
@@ -226,7 +174,7 @@ static bool may_assign(struct wide_loop *wide, const struct rp_ast_node *node)
     if (own)
         return root != wide->counter->id && !rp_ast_is_reference(own) && !own->storage;
     if (variable)
-        return is_sum(wide, node, variable) && is_exchanged(wide, wide->function, variable);
+        return is_sum(wide, node, variable) && rp_lanes_exchange(&wide->lanes, variable, node);
     return is_own_element(wide, place);
 }
 
@@ -258,12 +206,9 @@ static bool is_of_any_lane(struct wide_loop *wide, const struct rp_ast_node *nod
 static bool is_term_of_any_lane(struct wide_loop *wide, const struct rp_ast_node *node,
                                 uint64_t sum)
 {
-    const struct rp_ast_node *call = rp_ast_bare(node);
+    const struct rp_ast_node *term = sum ? rp_extremum_term(node, sum) : NULL;
 
-    if (!sum || !is_extremum(node, sum))
-        return is_of_any_lane(wide, node);
-    return is_of_any_lane(wide,
-                          &call->children[rp_ast_variable(&call->children[1]) == sum ? 2 : 1]);
+    return is_of_any_lane(wide, term ? term : node);
 }
 
 /** Says whether it makes no difference which lane does what stands here. */
@@ -322,25 +267,6 @@ static bool is_written(const struct rp_effects *effects, uint64_t pointer)
     return false;
 }
 
-/** Other parts of the kernel may write what is read here, or use what is written: then the lane
- * that does so is not the same as before, and only a barrier brings it there. */
-static bool is_handed_over(const struct wide_loop *wide, const struct rp_effects *in_loop)
-{
-    struct rp_effects all = {0};
-    bool waits, good = true;
-
-    rp_effects_find(wide->function, wide->function, &all);
-    waits = all.barriers > 0 && wide->lanes.kind != RP_SHARED_BY_GRID;
-    for (size_t i = 0; i < wide->access_count && !waits; i++) {
-        const uint64_t pointer = wide->accesses[i].base->ref_id;
-        const bool elsewhere = uses_of(wide->function, pointer) > uses_of(wide->loop, pointer);
-
-        good = good && !(elsewhere && (is_written(in_loop, pointer) || is_written(&all, pointer)));
-    }
-    rp_effects_free(&all);
-    return good;
-}
-
 static bool read_body(struct wide_loop *wide)
 {
     const struct rp_ast_node *body = &wide->loop->children[RP_FOR_BODY];
@@ -350,7 +276,7 @@ static bool read_body(struct wide_loop *wide)
 
     rp_effects_find(body, wide->function, &effects);
     fits = !effects.jumps && !effects.calls && effects.barriers == 0 && find_accesses(wide, body) &&
-           is_of_any_lane(wide, body) && is_handed_over(wide, &effects);
+           is_of_any_lane(wide, body) && rp_lanes_wait(&wide->lanes);
     find_reads(wide, body);
     for (size_t i = 0; i < wide->access_count; i++) {
         struct access *access = &wide->accesses[i];
@@ -643,7 +569,9 @@ static bool read_head(struct wide_loop *wide)
            rp_ast_variable(&condition->children[0]) == wide->counter->id &&
            rp_is_fixed(&condition->children[1], wide->loop, wide->function) &&
            rp_loop_lanes_find(wide->function, wide->loop, &wide->counter->children[0],
-                              &step->children[1], &wide->lanes);
+                              &step->children[1], &wide->lanes) &&
+           rp_is_same_in_lanes(&wide->lanes, &condition->children[1]) &&
+           rp_lanes_come_together(&wide->lanes);
 }
 
 static void visit(const struct rp_ast_node *node, const struct rp_ast_node *function,

@@ -21,7 +21,7 @@ static const char rows[] =
     "        most = fmaxf(most, x[row * n + i]);\n"
     "    }\n"
     "    for (unsigned long i = 1 + threadIdx.x; i < n; i += THREADS) { sum += w[i]; }\n"
-    "    sums[0] = __shfl_down(sum + most, 1) + __shfl_down(most, 1);\n"
+    "    sums[0] = __shfl_down(sum, 1) + __shfl_down(most, 1);\n"
     "}\n"
     "template __global__ void rows(const float *, float *, const float *, const double *, float "
     "*,\n"
@@ -106,7 +106,8 @@ static const struct {
     {"", STRIDED "y[i] += x[i];", "", 4, 0},
     {"", STRIDED "if (x[i] > 0) y[i] = z[i];", "", 4, 0},
     {"int s = 0;", STRIDED "s += k[i];", "s = (int)__shfl_down(s, 1); y[0] = s;", 4, 0},
-    {"float s = 0; __shared__ float l[64];", STRIDED "s = fmaxf(x[i], s);", "l[0] = s;", 4, 0},
+    {"float s = 0; __shared__ float l[64];", STRIDED "s = fmaxf(x[i], s);",
+     "l[threadIdx.x] = s; __syncthreads(); y[0] = l[0] + l[1];", 4, 0},
     {"", "for (int i = threadIdx.x; i < n; i += 128) y[i] = x[i];", "", 4, 128},
     {"", "for (int i = threadIdx.x % 32; i < n; i += 32) y[i] = x[i];", "", 4, 0},
     {"const float *row = x + blockIdx.x * n;", STRIDED "y[i] = row[i];", "", 4, 0},
@@ -148,9 +149,99 @@ static const struct {
     {"float s = 0;",
      "for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) s += x[i];",
      "s += __shfl_down(s, 1); atomicAdd(y, s);", 4, 64},
+    {"float s = 0; __shared__ float l[64];", STRIDED "s += x[i];",
+     "l[threadIdx.x] = s; z2[threadIdx.x] = s; y[0] = l[0];", 0, 0},
+    {"float s = 0; __shared__ float l[64];", STRIDED "s += x[i];",
+     "l[threadIdx.x] = s; z2[threadIdx.x] = l[threadIdx.x];", 0, 0},
+    {"float s = 0; __shared__ float l[64];", STRIDED "s += x[i];",
+     "if (threadIdx.x < 32) l[threadIdx.x] = s; y[0] = l[0];", 0, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "y[0] = block_index(s);", 0, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "y[0] = blockReduceSum(s);", 4, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "y[0] = warp_max(s);", 4, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "y[0] = blockReduceSum(s * s);", 0, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "atomicAdd(y, s);", 4, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "atomicAdd(y + threadIdx.x, s);", 0, 0},
+    {"float s = 0;", STRIDED "s = fmaxf(s, x[i]);", "atomicAdd(y, s);", 0, 0},
+    {"float s = 0;", STRIDED "s += x[i];",
+     "for (int o = 32; o > 0; o /= 2) s += __shfl_down(s, o); if (threadIdx.x == 0) y[0] = s;", 4,
+     0},
+    {"float s = 0;", STRIDED "s = fmaxf(s, x[i]);",
+     "for (int o = 32; o > 0; o /= 2) s = fmaxf(s, __shfl_down(s, o)); y[0] = s;", 4, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "if (n > 3) s += __shfl_down(s, 1); y[threadIdx.x] = s;",
+     0, 0},
+    {"float s = 0;", STRIDED "s += x[i];",
+     "for (int j = 0; j < n; j++) s += z[j]; y[0] = __shfl_down(s, 1);", 4, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "s *= s; y[0] = __shfl_down(s, 1);", 0, 0},
+    {"float s = 0;", STRIDED "s += x[i];", "y[0] = __shfl_down(s, 1); s = z[0]; z2[0] = s;", 4, 0},
+    {"float s = 0; for (int r = 0; r < 9; r++) { y[threadIdx.x] = s;", STRIDED "s += x[i];",
+     "} z2[0] = __shfl_down(s, 1);", 0, 0},
+    {"for (int r = 0; r < 9; r++) { float s = 0;", STRIDED "s += x[i];",
+     "s += __shfl_down(s, 1); z2[r] = s; }", 4, 0},
+    {"float s = 0; __shared__ float l[64];",
+     "for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) s += x[i];",
+     "l[threadIdx.x] = s; __syncthreads(); atomicAdd(y + blockIdx.x, l[0] + l[1]);", 0, 0},
+    {"float s = 0;",
+     "for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) s += x[i];",
+     "s += __shfl_down(s, 1); z2[blockIdx.x] = s; atomicAdd(y, 1.0f);", 0, 0},
     /* Another lane would need it, without a barrier. */
     {"", STRIDED "y[i] = x[i];", STRIDED "z2[i] = y[i] + y[n - i];", 0, 0},
     {"", STRIDED "y[i] = x[i];", "__syncthreads(); z2[0] = y[n - 1];", 4, 0},
+    {"", STRIDED "y[i] = x[i];",
+     "for (int i = threadIdx.x; i < n; i += blockDim.x) z2[i] = y[i] + y[n - i]; __syncthreads();",
+     0, 0},
+    {"", STRIDED "y[i] = x[i];", "if (n > 3) __syncthreads(); z2[0] = y[n - 1];", 0, 0},
+    {"", STRIDED "y[i] = x[i];", "for (int r = 0; r < n; r++) __syncthreads(); z2[0] = y[0];", 0,
+     0},
+    {"", STRIDED "y[i] = x[i];",
+     "if (z[0] > k[threadIdx.x]) return; __syncthreads(); z2[0] = y[0];", 0, 0},
+    {"", STRIDED "y[i] = x[i];", "y[0] = 1; __syncthreads();", 0, 0},
+    {"y[threadIdx.x] = 1;", STRIDED "y[i] = x[i];", "__syncthreads();", 0, 0},
+    {"y[threadIdx.x] = 1; __syncthreads();", STRIDED "y[i] = x[i];", "", 4, 0},
+    {"z2[threadIdx.x] = 1;", STRIDED "y[i] = x[i] + z2[i];", "__syncthreads();", 0, 0},
+    {"__shared__ float l[64];", STRIDED "l[i] = x[i];", "y[threadIdx.x] = l[threadIdx.x];", 0, 0},
+    {"__shared__ float l[2][64]; l[0][threadIdx.x] = 1;", STRIDED "y[i] = x[i] + l[0][i];", "", 0,
+     0},
+    {"float *p = y + 4;", STRIDED "y[i] = x[i];", "p[threadIdx.x] = 1; __syncthreads();", 0, 0},
+    {"float *p = y + 4;", STRIDED "p[i] = x[i];", "y[threadIdx.x] = 1; __syncthreads();", 0, 0},
+    {"float *p = y + 4;", STRIDED "p[i] = x[i];", "__syncthreads(); y[threadIdx.x] = 1;", 4, 0},
+    {"float *p = y + 4;", STRIDED "p[i] = x[i] + y[i];", "", 0, 0},
+    {"float &first = y[0];", STRIDED "y[i] = x[i];", "z2[0] = first; __syncthreads();", 0, 0},
+    {"float *p; p = y;", STRIDED "y[i] = x[i];", "__syncthreads(); z2[0] = p[0];", 0, 0},
+    {"", STRIDED "y[i] = x[i];", "__syncthreads(); atomicAdd(y, 1);", 0, 0},
+    {"", "for (int i = blockIdx.x * 64 + threadIdx.x; i < n; i += gridDim.x * 64) y[i] = x[i];",
+     "__syncthreads(); z2[0] = y[0];", 0, 0},
+    /* ... or in the next round of a loop around. */
+    {"for (int r = 0; r < 9; r++) {", STRIDED "y[i] = x[i];",
+     "__syncthreads(); z2[r] = y[n - 1]; __syncthreads(); }", 4, 0},
+    {"for (int r = 0; r < 9; r++) {", STRIDED "y[i] = x[i];",
+     "__syncthreads(); z2[r] = y[n - 1]; }", 0, 0},
+    {"for (int r = 0; r < 9; r++) { __syncthreads();", STRIDED "y[i] = x[i];",
+     "z2[r] = y[n - 1]; }", 0, 0},
+    {"for (int r = 0; r < 9; r++) {", STRIDED "y[i] = x[i];",
+     "if (n) break; __syncthreads(); } z2[0] = y[0];", 0, 0},
+    {"for (int r = 0; r < 9; r++)", STRIDED "y[i + 64 * r] += x[i];", "", 0, 0},
+    {"for (int r = 0; r < 9; r++)",
+     "for (int i = r + threadIdx.x; i < n; i += blockDim.x) y[i] += x[i];", "", 0, 0},
+    {"for (int r = 0; r < 9; r++) { __syncthreads();", STRIDED "y[i + 64 * r] += x[i];", "}", 4, 0},
+    /* Not all lanes come to the loop, or go round as often. */
+    {"int limit = threadIdx.x < 32 ? n : n / 2;",
+     "for (int i = threadIdx.x; i < limit; i += blockDim.x) y[i] = x[i];", "", 0, 0},
+    {"", "for (int i = threadIdx.x; i < n - (int)threadIdx.x; i += blockDim.x) y[i] = x[i];", "", 0,
+     0},
+    {"if (threadIdx.x < 32)", STRIDED "y[i] = x[i];", "", 0, 0},
+    {"if (threadIdx.x < 32) k[0] = 1; else {", STRIDED "y[i] = x[i];", "}", 0, 0},
+    {"if (n > 32)", STRIDED "y[i] = x[i];", "", 4, 0},
+    {"if (threadIdx.x >= 32) return;", STRIDED "y[i] = x[i];", "", 0, 0},
+    {"if (n < 32) return;", STRIDED "y[i] = x[i];", "if (threadIdx.x) return;", 4, 0},
+    {"for (int r = 0; r < threadIdx.x; r++)", STRIDED "y[i] += x[i];", "", 0, 0},
+    {"for (int r = 0; r < 9; r++) { if (r > threadIdx.x) continue;", STRIDED "y[i] += x[i];", "}",
+     0, 0},
+    {"for (int r = 0; r < 9; r++) {", STRIDED "y[i] += x[i];", "if (threadIdx.x > r) break; }", 0,
+     0},
+    {"for (int r = 0; r < 9; r++) if (r > threadIdx.x) break;", STRIDED "y[i] += x[i];", "", 4, 0},
+    {"switch (threadIdx.x) { case 0:", STRIDED "y[i] = x[i];", "}", 0, 0},
+    {"if (threadIdx.x > 9) goto end;", STRIDED "y[i] = x[i];", "end:;", 0, 0},
+    {"int r = threadIdx.x; while (r-- > 0)", STRIDED "y[i] += x[i];", "", 0, 0},
     /* Nothing is read so, or not in each round, or not as a number. */
     {"", STRIDED "y[i] = 0;", "", 0, 0},
     {"", STRIDED "if (n > 3) y[i] = x[i];", "", 0, 0},
@@ -167,6 +258,7 @@ static void check_loop(size_t index)
     rp_autofree char *text = rp_format(
         "#include \"hip_small.h\"\n"
         "enum { STEP = 7 };\n"
+        "__device__ float block_index(float), blockReduceSum(float), warp_max(float);\n"
         "__global__ void one(const float *x, const float *z, float *y, float *z2, int *k,\n"
         "                    const char *b, const short *h, const double *d, int n)\n"
         "{\n    %s\n    %s\n    %s\n}\n",
@@ -182,7 +274,7 @@ static void check_loop(size_t index)
     if (!change != !loops[index].width)
         fail_msg("%s\n%s", loops[index].loop, change ? change->kernel_text : "it stays");
     if (change) {
-        title = rp_format("load %u neighbours at once in the loop at line 7", loops[index].width);
+        title = rp_format("load %u neighbours at once in the loop at line 8", loops[index].width);
         if (strcmp(change->title, title) != 0 || change->workgroup != loops[index].workgroup)
             fail_msg("%s: %s, for workgroups of %u", loops[index].loop, change->title,
                      (unsigned)change->workgroup);
