@@ -174,7 +174,8 @@ static bool may_assign(struct wide_loop *wide, const struct rp_ast_node *node)
     if (own)
         return root != wide->counter->id && !rp_ast_is_reference(own) && !own->storage;
     if (variable)
-        return is_sum(wide, node, variable) && rp_lanes_exchange(&wide->lanes, variable, node);
+        return is_sum(wide, node, variable) &&
+               rp_loop_sum_is_exchanged(&wide->lanes, variable, node);
     return is_own_element(wide, place);
 }
 
@@ -240,8 +241,6 @@ static bool is_of_any_lane(struct wide_loop *wide, const struct rp_ast_node *nod
 /** Marks what is read in each round: the parts of a statement that are always computed. */
 static void find_reads(struct wide_loop *wide, const struct rp_ast_node *node)
 {
-    static const char *const first_only[] = {"IfStmt", "ConditionalOperator",
-                                             "UnaryExprOrTypeTraitExpr", "BinaryOperator"};
     const bool logical = rp_is_text(node->opcode, "&&") || rp_is_text(node->opcode, "||");
     struct access *access = access_of(wide, node);
     size_t count = node->count;
@@ -249,9 +248,11 @@ static void find_reads(struct wide_loop *wide, const struct rp_ast_node *node)
     if (access && rp_number_bytes(rp_ast_type(node)) > 0 &&
         !rp_is_lds(wide->function, access->base->ref_id) && !strchr(rp_ast_type(access->base), '['))
         access->hoisted = true;
-    for (size_t i = 0; i < sizeof first_only / sizeof *first_only; i++)
-        if (rp_ast_is(node, first_only[i]) && (i < 3 || logical) && count > 1)
-            count = 1;
+    if (rp_ast_is(node, "UnaryExprOrTypeTraitExpr"))
+        return;
+    if ((rp_ast_is(node, "IfStmt") || rp_ast_is(node, "ConditionalOperator") || logical) &&
+        count > 1)
+        count = 1;
     for (size_t i = 0; i < count; i++)
         find_reads(wide, &node->children[i]);
 }
@@ -276,7 +277,7 @@ static bool read_body(struct wide_loop *wide)
 
     rp_effects_find(body, wide->function, &effects);
     fits = !effects.jumps && !effects.calls && effects.barriers == 0 && find_accesses(wide, body) &&
-           is_of_any_lane(wide, body) && rp_lanes_wait(&wide->lanes);
+           is_of_any_lane(wide, body) && rp_loop_is_parted(&wide->lanes);
     find_reads(wide, body);
     for (size_t i = 0; i < wide->access_count; i++) {
         struct access *access = &wide->accesses[i];
@@ -571,7 +572,7 @@ static bool read_head(struct wide_loop *wide)
            rp_loop_lanes_find(wide->function, wide->loop, &wide->counter->children[0],
                               &step->children[1], &wide->lanes) &&
            rp_is_same_in_lanes(&wide->lanes, &condition->children[1]) &&
-           rp_lanes_come_together(&wide->lanes);
+           rp_loop_comes_to_all(&wide->lanes);
 }
 
 static void visit(const struct rp_ast_node *node, const struct rp_ast_node *function,
