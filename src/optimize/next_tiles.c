@@ -27,6 +27,9 @@
 /* Each tile is in so many registers of a lane at most. */
 enum { MOST_STAGED = 16, MOST_ROUNDS = 16, MOST_BYTES = 128 };
 
+/* The number of a work-item in its workgroup is lower than this, whose square is no overflow. */
+enum { MOST_WORK_ITEMS = 1024, MOST_DEPTH = 16 };
+
 /** a[y][x] = value */
 struct staged {
     const struct rp_ast_node *place, *value, *base;
@@ -37,7 +40,8 @@ struct staged {
 struct inner {
     const struct rp_source_loop *of;
     struct rp_loop_text text;
-    uint64_t rounds; /**< 0: constants outside of the kernel say how many */
+    uint64_t rounds;
+    bool named; /**< constants outside of the kernel say how many */
 };
 
 struct tile_loop {
@@ -138,41 +142,131 @@ static bool is_declaration(struct tile_loop *tile, const struct rp_ast_node *nod
 
 static bool take(struct tile_loop *tile, const struct rp_ast_node *node, size_t inner);
 
-/** Says whether an expression is a constant, also one that is declared outside of the kernel. */
-static bool is_constant(const struct tile_loop *tile, const struct rp_ast_node *node)
+/** Returns the number of a constant that is declared outside of the kernel, where exactly one
+ * place of the file gives that name a plain number. */
+static bool outer_number(const struct tile_loop *tile, const char *name, int64_t *ret)
 {
-    static const char *const opcodes[] = {"+", "-", "*", "/", "<<"};
-    int64_t value;
+    const char *text = tile->source->text;
+    struct rp_tokens tokens = {0};
+    size_t places = 0;
+    bool plain = false;
 
-    node = rp_ast_bare(node);
-    if (rp_constant(node, tile->function, &value) || rp_outer_constant(node, tile->function))
-        return true;
-    for (size_t i = 0; rp_ast_is(node, "BinaryOperator") && i < sizeof opcodes / sizeof *opcodes;
-         i++)
-        if (rp_is_text(node->opcode, opcodes[i]))
-            return is_constant(tile, &node->children[0]) && is_constant(tile, &node->children[1]);
-    return false;
+    if (rp_tokens_read(text, tile->source->bytes, &tokens, NULL) < 0)
+        return false;
+    for (size_t i = 0; i + 3 < tokens.count; i++) {
+        const struct rp_token *number = &tokens.list[i + 2];
+        char *end;
+
+        if (!rp_token_is(text, &tokens.list[i], name) ||
+            !rp_token_is(text, &tokens.list[i + 1], "="))
+            continue;
+        places++;
+        *ret = strtoll(text + number->begin, &end, 0);
+        plain = number->kind == RP_TOKEN_NUMBER && end == text + number->end && *ret < INT32_MAX &&
+                (rp_token_is(text, &tokens.list[i + 3], ";") ||
+                 rp_token_is(text, &tokens.list[i + 3], ",") ||
+                 rp_token_is(text, &tokens.list[i + 3], "}"));
+    }
+    rp_tokens_free(&tokens);
+    return places == 1 && plain;
 }
 
-/** Counts the rounds of a loop up to a constant; a lane's number, from which it begins, is 0 or
- * more. */
+/** Computes a constant, also of such that are declared outside of the kernel.
+ * @param ret_outer set where there are some */
+static bool constant_of(const struct tile_loop *tile, const struct rp_ast_node *node, int64_t *ret,
+                        bool *ret_outer)
+{
+    const char *name = rp_outer_constant(node, tile->function);
+    int64_t a, b;
+
+    node = rp_ast_bare(node);
+    if (rp_constant(node, tile->function, ret))
+        return true;
+    *ret_outer |= name != NULL;
+    if (name)
+        return outer_number(tile, name, ret);
+    if (!rp_ast_is(node, "BinaryOperator") || node->count != 2 ||
+        !constant_of(tile, &node->children[0], &a, ret_outer) ||
+        !constant_of(tile, &node->children[1], &b, ret_outer))
+        return false;
+    if (rp_is_text(node->opcode, "+"))
+        return !__builtin_add_overflow(a, b, ret);
+    if (rp_is_text(node->opcode, "-"))
+        return !__builtin_sub_overflow(a, b, ret);
+    if (rp_is_text(node->opcode, "*"))
+        return !__builtin_mul_overflow(a, b, ret);
+    if (!rp_is_text(node->opcode, "/") || a < 0 || b <= 0)
+        return false;
+    *ret = a / b;
+    return true;
+}
+
+/** Says whether a whole number is never below 0, and finds one above which it never is: it is made
+ * of work-items' numbers, sizes of workgroups and constants. */
+static bool highest_of(const struct tile_loop *tile, const struct rp_ast_node *node, int depth,
+                       int64_t *ret)
+{
+    static const char *const indices[] = {"threadIdx", "blockDim"};
+    const struct rp_ast_node *variable;
+    bool outer = false, computes;
+    int64_t a, b;
+
+    if (depth > MOST_DEPTH)
+        return false;
+    for (size_t i = 0; i < sizeof indices / sizeof *indices; i++)
+        for (char axis = 'x'; axis <= 'z'; axis++)
+            if (rp_ast_is_index_of(node, indices[i], axis)) {
+                *ret = MOST_WORK_ITEMS;
+                return true;
+            }
+    if (constant_of(tile, node, ret, &outer))
+        return *ret >= 0 && *ret <= INT32_MAX;
+    /* A cast to a narrow type may make it negative. */
+    if (rp_number_bytes(rp_ast_type(node)) < 4)
+        return false;
+    if (node->count == 1 && (node->cast || rp_ast_is(node, "ParenExpr")))
+        return highest_of(tile, &node->children[0], depth, ret);
+    variable =
+        rp_ast_variable(node) ? rp_ast_declaration(tile->function, rp_ast_variable(node)) : NULL;
+    if (variable)
+        return variable->count == 1 && !variable->storage && !rp_ast_is_reference(variable) &&
+               rp_number_bytes(rp_ast_type(variable)) >= 4 &&
+               !rp_ast_changes(tile->function, variable->id) &&
+               highest_of(tile, &variable->children[0], depth + 1, ret);
+    computes = rp_ast_is(node, "BinaryOperator") && node->count == 2 && !rp_is_assignment(node);
+    if (!computes || !highest_of(tile, &node->children[0], depth + 1, &a) ||
+        !highest_of(tile, &node->children[1], depth + 1, &b))
+        return false;
+    if (rp_is_text(node->opcode, "+"))
+        *ret = a + b;
+    else if (rp_is_text(node->opcode, "*"))
+        *ret = a * b;
+    else if (strchr("/%&", node->opcode[0]) && node->opcode[1] == '\0')
+        *ret = a;
+    else
+        return false;
+    return *ret <= INT32_MAX;
+}
+
+/** Counts the rounds of a loop up to a constant, at most: from 0 if it begins at a number that is
+ * known not to be below. */
 static bool count_rounds(const struct tile_loop *tile, const struct rp_ast_node *loop,
                          const struct rp_ast_node *value, struct inner *inner)
 {
     const struct rp_ast_node *bound =
         rp_ast_child(rp_ast_bare(&loop->children[RP_FOR_CONDITION]), 1);
     const struct rp_ast_node *step = rp_ast_child(rp_ast_bare(&loop->children[RP_FOR_STEP]), 1);
-    int64_t from = 0, to, by = 1;
-    bool known;
+    int64_t from = 0, to, by = 1, highest;
 
-    if (!rp_constant(value, tile->function, &from))
+    if (!rp_constant(value, tile->function, &from)) {
         from = 0;
-    known = rp_constant(bound, tile->function, &to) &&
-            (inner->text.step_is_one || rp_constant(step, tile->function, &by));
-    if (!known)
-        return from == 0 && is_constant(tile, bound) &&
-               (inner->text.step_is_one || is_constant(tile, step));
-    if (from < 0 || by <= 0 || to <= from || to - from > MOST_ROUNDS * by)
+        if (!highest_of(tile, value, 0, &highest))
+            return false;
+    }
+    if (!constant_of(tile, bound, &to, &inner->named) ||
+        (!inner->text.step_is_one && !constant_of(tile, step, &by, &inner->named)) || from < 0 ||
+        by <= 0 || by > INT32_MAX || to > INT32_MAX || to <= from || to - from > MOST_ROUNDS * by ||
+        (inner->named && from != 0))
         return false;
     inner->rounds = (uint64_t)((to - from + by - 1) / by);
     return true;
@@ -303,7 +397,7 @@ static void add_rounds(const struct inner *inner, struct rp_buf *out)
 {
     const struct rp_loop_text *text = &inner->text;
 
-    if (inner->rounds) {
+    if (!inner->named) {
         rp_buf_printf(out, "%" PRIu64, inner->rounds);
         return;
     }
@@ -337,7 +431,7 @@ static void add_register(const struct tile_loop *tile, size_t index, struct rp_b
 
 /** Adds the head of an inner loop whose rounds have numbers, so that each element has its register.
  */
-static void add_inner_head(const struct tile_loop *tile, const struct inner *inner, unsigned steps,
+static void add_inner_head(const struct tile_loop *tile, const struct inner *inner,
                            struct rp_buf *out)
 {
     const struct rp_loop_text *text = &inner->text;
@@ -349,10 +443,10 @@ static void add_inner_head(const struct tile_loop *tile, const struct inner *inn
     rp_buf_printf(out, "#pragma unroll\n%sfor (int %s = 0; %s < ", indent, rp_buf_text(&round),
                   rp_buf_text(&round));
     add_rounds(inner, out);
-    rp_buf_printf(out, "; %s++)\n%s    if (const ", rp_buf_text(&round), indent);
+    rp_buf_printf(out, "; %s++) {\n%s    if (const ", rp_buf_text(&round), indent);
     rp_loop_add_part(text, (struct rp_span){text->init.begin, text->value.begin}, 0, out);
     rp_buf_puts(out, " (");
-    rp_loop_add_part(&tile->text, text->value, steps, out);
+    rp_loop_add_part(text, text->value, 0, out);
     rp_buf_printf(out, ") + %s", rp_buf_text(&round));
     if (!text->step_is_one) {
         rp_buf_puts(out, " * ");
@@ -383,7 +477,7 @@ enum copy {
 /** Adds the text that stands at a token instead of it. @return the offset behind it in the file; 0:
  * the token stays */
 static size_t add_instead(const struct tile_loop *tile, size_t offset, enum copy copy,
-                          unsigned steps, struct rp_buf *out)
+                          struct rp_buf *out)
 {
     for (size_t i = 0; i < tile->inner_count; i++) {
         const struct inner *inner = &tile->inner[i];
@@ -394,7 +488,7 @@ static size_t add_instead(const struct tile_loop *tile, size_t offset, enum copy
         trim(" \t", out);
         if (!ends_line(out))
             rp_buf_puts(out, "\n");
-        add_inner_head(tile, inner, steps, out);
+        add_inner_head(tile, inner, out);
         return tile->source->begin + inner->text.tokens.list[inner->text.body.begin].begin;
     }
     for (size_t i = 0; i < tile->staged_count; i++) {
@@ -407,6 +501,19 @@ static size_t add_instead(const struct tile_loop *tile, size_t offset, enum copy
         return rp_end_of(gone);
     }
     return 0;
+}
+
+/** Adds the brace that ends an inner loop: without braces an else behind it would belong to the
+ * loop's new if. */
+static void add_inner_end(const struct tile_loop *tile, size_t offset, struct rp_buf *out)
+{
+    for (size_t i = 0; i < tile->inner_count; i++) {
+        const struct inner *inner = &tile->inner[i];
+        rp_autofree char *indent = rp_indent_of(tile->source->text, inner->of->begin);
+
+        if (offset == tile->source->begin + inner->text.tokens.list[inner->text.end - 1].end)
+            rp_buf_printf(out, "\n%s}", indent);
+    }
 }
 
 /** Adds what fills the arrays, as loads into registers or as stores of them. */
@@ -426,12 +533,13 @@ static void add_copy(const struct tile_loop *tile, enum copy copy, unsigned step
             continue;
         rp_buf_add(out, tile->source->text + from, token->begin + base - from);
         from = token->begin + base;
-        behind = add_instead(tile, from, copy, steps, out);
+        behind = add_instead(tile, from, copy, out);
         if (behind == 0) {
             rp_loop_add_part(text, (struct rp_span){at, at + 1}, steps, out);
             behind = token->end + base;
         }
         from = behind;
+        add_inner_end(tile, from, out);
     }
     trim(" \t\n", out);
 }

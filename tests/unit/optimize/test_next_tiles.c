@@ -43,9 +43,10 @@ static const char prefetched[] =
     "                else\n"
     "                    rows_next2 = 0;\n"
     "#pragma unroll\n"
-    "                for (int e_round = 0; e_round < 4; e_round++)\n"
+    "                for (int e_round = 0; e_round < 4; e_round++) {\n"
     "                    if (const int e = (x) + e_round * 256; e < 1000) {\n"
     "                    columns_next[e_round] = b[t * n + e]; // all\n"
+    "                }\n"
     "                }\n"
     "            }\n"
     "        }\n"
@@ -57,9 +58,10 @@ static const char prefetched[] =
     "            else\n"
     "                rows[y][x] = rows_next2;\n"
     "#pragma unroll\n"
-    "            for (int e_round = 0; e_round < 4; e_round++)\n"
+    "            for (int e_round = 0; e_round < 4; e_round++) {\n"
     "                if (const int e = (x) + e_round * 256; e < 1000) {\n"
     "                columns[e] = columns_next[e_round]; // all\n"
+    "            }\n"
     "            }\n"
     "            __syncthreads();\n"
     "            if (n - t > SIDE) {\n"
@@ -69,9 +71,10 @@ static const char prefetched[] =
     "                else\n"
     "                    rows_next2 = 0;\n"
     "#pragma unroll\n"
-    "                for (int e_round = 0; e_round < 4; e_round++)\n"
+    "                for (int e_round = 0; e_round < 4; e_round++) {\n"
     "                    if (const int e = (x) + e_round * 256; e < 1000) {\n"
     "                    columns_next[e_round] = b[(t + SIDE) * n + e]; // all\n"
+    "                }\n"
     "                }\n"
     "            }\n"
     "            // filled\n"
@@ -110,8 +113,12 @@ static const struct {
      "if (const int e = (0) + e_round; e < 2) l_next[e_round] = p[(t + 64) + e];"},
     {"", TILES "{ for (int e = x; e < SIDE * 2; e += SIDE) l[e] = p[t]; " USE END,
      "float l_next[((SIDE * 2) + SIDE - 1) / SIDE];"},
-    {"", TILES "{ for (int e = t; e < 64; e += 64) l[x] = p[e]; " USE END,
-     "(const int e = ((t + 64)) + e_round * 64; e < 64) l_next[e_round] = p[e];"},
+    {"", TILES "{ for (int e = x * 2 + 4; e < SIDE * 2; e += BLOCK) l[e] = p[t]; " USE END,
+     "float l_next[((SIDE * 2) + BLOCK - 1) / BLOCK];"},
+    {"",
+     TILES "{ if (t + 128 <= n) for (int e = x; e < 64; e += 16) l[e] = p[t + e]; else "
+           "for (int e = x; e < 64; e += 16) l[e] = 0; " USE END,
+     "l_next[e_round] = p[t + e];\n            } else\n#pragma unroll"},
     /* No counted loop, or one that goes round once. */
     {"int t = 0;", "while (t < n) { l[x] = p[t]; " USE "t++; " END, NULL},
     {"", "for (int t = 0; t < n; t++) { l[x] = p[t]; " USE "n--; " END, NULL},
@@ -139,6 +146,16 @@ static const struct {
     {"", TILES "{ for (int e = 0; e < n; e++) l[e] = p[t + e]; " USE END, NULL},
     {"", TILES "{ for (int e = 0; e < 99; e++) l[x] = p[t + e]; " USE END, NULL},
     {"", TILES "{ for (int e = -1; e < 2; e++) l[x] = p[t + e]; " USE END, NULL},
+    {"", TILES "{ for (int e = x; e < BIG + 2; e += 2) l[e] = p[t]; " USE END, NULL},
+    {"", TILES "{ for (int e = x; e < TWICE; e += SIDE) l[e] = p[t]; " USE END, NULL},
+    {"", TILES "{ for (int e = x; e < SUM; e += SIDE) l[e] = p[t]; " USE END, NULL},
+    /* It begins at a number that may be negative, from which it goes round more often. */
+    {"", TILES "{ for (int e = x - 32; e < 32; e += 16) l[e & 63] = p[t]; " USE END, NULL},
+    {"", TILES "{ for (int e = x - SIDE; e < SIDE; e += 16) l[e & 63] = p[t]; " USE END, NULL},
+    {"", TILES "{ for (int e = t; e < 64; e += 64) l[x] = p[e]; " USE END, NULL},
+    {"", TILES "{ for (int e = n; e < 64; e += 64) l[x] = p[e]; " USE END, NULL},
+    {"", TILES "{ for (int e = (signed char)x; e < 64; e += 64) l[x] = p[e]; " USE END, NULL},
+    {"int y = x; y -= 9;", TILES "{ for (int e = y; e < 64; e += 64) l[x] = p[e]; " USE END, NULL},
     /* It is not waited for before it is overwritten. */
     {"", TILES "{ l[x] = p[t]; " USE "}", NULL},
     {"", TILES "{ l[x] = p[t]; sum += l[x]; __syncthreads(); }", NULL},
@@ -152,7 +169,11 @@ static void check_loop(size_t index)
     rp_autofree char *text =
         rp_format("#include \"hip_small.h\"\n"
                   "#define AT t + x\n"
-                  "enum { SIDE = 32 };\n"
+                  "enum { SIDE = 32, BLOCK = 0x10, SUM = SIDE + 1 };\n"
+                  "constexpr int BIG = 4096;\n"
+                  "namespace first { constexpr int TWICE = 64; }\n"
+                  "namespace second { constexpr int TWICE = 4096; }\n"
+                  "using second::TWICE;\n"
                   "struct float2 { float x, y; };\n"
                   "__device__ float *other(float *);\n"
                   "__global__ void one(const float *p, const float *q, float *q2, int *k, int n)\n"
