@@ -731,12 +731,27 @@ static size_t loops_around(const struct rp_loop_lanes *lanes, const struct rp_as
     return count + is_loop(node);
 }
 
+/** Says whether a variable could be used by a second name. */
+static bool has_other_name(const struct rp_ast_node *node, uint64_t variable)
+{
+    const bool gives = rp_ast_is(node, "LambdaExpr") ||
+                       (rp_ast_is(node, "UnaryOperator") && rp_is_text(node->opcode, "&")) ||
+                       (rp_ast_is(node, "VarDecl") && rp_ast_is_reference(node));
+
+    if (gives && rp_ast_names(node, variable))
+        return true;
+    for (size_t i = 0; i < node->count; i++)
+        if (has_other_name(&node->children[i], variable))
+            return true;
+    return false;
+}
+
 bool rp_loop_sum_is_exchanged(const struct rp_loop_lanes *lanes, uint64_t sum,
                               const struct rp_ast_node *adds)
 {
     struct follow follow = {.lanes = lanes, .sum = sum, .adds = adds};
 
-    if (loops_around(lanes, lanes->function) > MOST_LOOPS)
+    if (loops_around(lanes, lanes->function) > MOST_LOOPS || has_other_name(lanes->function, sum))
         return false;
     follow_sum(&follow, lanes->function, (struct place){0});
     return follow.exchanged && !follow.used &&
