@@ -91,7 +91,8 @@ const struct rp_wave_services rp_exec_services = {.read_clock = read_clock,
 
 /* ---- a thread's own part of a dispatch ---- */
 
-/** A slice may do this much work beside its instructions; one of a few instructions less. */
+/** A slice in which all wavefronts wait counts as this much work, so that what waits for ever ends;
+ * one that executes something counts as a few instructions more, also where it sleeps then. */
 enum { RP_BOUND_SLICE_WORK = 1024, RP_BOUND_PIECE_WORK = 16 };
 
 /* This is the only context of the file: all workers, for rp_exec_settle(). */
@@ -737,8 +738,7 @@ static void retire_one(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
     d->totals.groups += lane->done.groups;
     d->totals.cycles += lane->done.cycles;
     d->totals.wave_insts += lane->counts.wave_insts;
-    d->work += lane->counts.wave_insts +
-               (is_interleaved(d) && !lane->idle ? RP_BOUND_PIECE_WORK : RP_BOUND_SLICE_WORK);
+    d->work += lane->counts.wave_insts + (lane->idle ? RP_BOUND_SLICE_WORK : RP_BOUND_PIECE_WORK);
     lane->known = d->totals;
     struct rp_round *round = &d->rounds[lane->round % RP_ROUNDS_KEPT];
     round->slices++;
