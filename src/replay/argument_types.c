@@ -37,13 +37,14 @@ static size_t length_of(const char *argument)
 
 enum rp_number_type rp_argument_type(const char *name, unsigned index)
 {
+    static const char vector[] = "HIP_vector_type<";
     static const struct {
         const char *word;
         enum rp_number_type type;
     } types[] = {
-        {"__half", RP_F16},           {"_Float16", RP_F16},      {"__half2", RP_F16},
-        {"__hip_bfloat16", RP_BF16},  {"hip_bfloat16", RP_BF16}, {"__bf16", RP_BF16},
-        {"__hip_bfloat162", RP_BF16},
+        {"float", RP_F32},           {"double", RP_F64},        {"__half", RP_F16},
+        {"__half2", RP_F16},         {"_Float16", RP_F16},      {"__bf16", RP_BF16},
+        {"__hip_bfloat16", RP_BF16}, {"hip_bfloat16", RP_BF16}, {"__hip_bfloat162", RP_BF16},
     };
     const char *at = arguments_of(name);
     size_t length, word;
@@ -53,9 +54,14 @@ enum rp_number_type rp_argument_type(const char *name, unsigned index)
         at = *at == ',' ? at + 1 + (at[1] == ' ') : NULL;
     }
     length = at ? length_of(at) : 0;
+    if (length > strlen(vector) && strncmp(at, vector, strlen(vector)) == 0) {
+        at += strlen(vector);
+        length -= strlen(vector);
+    }
     word = at ? strspn(at, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") : 0;
-    if (word >= length || !memchr(at + word, '*', length - word))
-        return RP_EXACT;
+    if (word >= length || !memchr(at + word, '*', length - word) ||
+        memchr(at + word, '*', length - word) != memrchr(at + word, '*', length - word))
+        return RP_EXACT; /* It is no pointer, or one to pointers. */
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strlen(types[i].word) == word && strncmp(at, types[i].word, word) == 0)
             return types[i].type;
@@ -84,15 +90,16 @@ static enum rp_number_type page_type(const struct rp_replay *r, const struct rp_
     return type;
 }
 
-void rp_argument_rule(const struct rp_replay *r, const struct rp_capture_memory *m, uint64_t page,
+bool rp_argument_rule(const struct rp_replay *r, const struct rp_capture_memory *m, uint64_t page,
                       struct rp_inputs_rule *rule)
 {
     const enum rp_number_type type =
         rule->none || rule->words || rule->vouched ? RP_EXACT : page_type(r, m, page);
 
     if (type == RP_EXACT)
-        return;
+        return rule->vouched;
     rule->types[0] = type;
     rule->type_count = 1;
-    rule->vouched = true;
+    rule->vouched = rp_number_shape(type).bytes == 2;
+    return true;
 }

@@ -407,20 +407,26 @@ static enum what look(struct rp_number_shape shape, uint64_t bits)
 static bool all_numbers(const struct rp_inputs_rule *rule, struct rp_number_shape shape,
                         const uint8_t *page, size_t bytes)
 {
-    size_t numbers = 0, second = 0;
+    enum { OTHER_IN = 16 };
+    size_t numbers = 0, second = 0, others = 0;
+    uint64_t other = 0;
 
     for (size_t at = 0; at + shape.bytes <= bytes; at += shape.bytes) {
         const uint64_t bits = rp_number_load(page + at, shape.bytes);
         const enum what what = look(shape, bits);
 
-        if (what == NO_NUMBER)
+        if (what == NO_NUMBER && !rule->mostly)
             return false;
-        if (what == NEUTRAL)
+        if (what == NO_NUMBER) {
+            others += bits != other; /* A mask is one value. */
+            other = bits;
+        }
+        if (what != NUMBER)
             continue;
         numbers++;
         second += at / shape.bytes % 2;
     }
-    if (shape.bytes == 2 && second == 0)
+    if ((shape.bytes == 2 && second == 0) || others * OTHER_IN > numbers)
         return false;
     return numbers && (rule->vouched || numbers >= LEAST_NUMBERS);
 }
@@ -770,16 +776,27 @@ static struct kind kind_of(const struct rp_inputs_rule *rule, const uint8_t *pag
 }
 
 /* A maximum of what is negative everywhere, and not by the page, is found by this only. A number
- * that is 0 would be the largest of all: it becomes the one before it. In each second piece of 8
- * KiB numbers lie between -128 and -256, of which the exponential is 0. */
+ * that is 0 would be the largest of all: it becomes the one before it. Of four pieces of 8 KiB one
+ * has numbers of which the exponential is 0 (-128 to -256, of 64 bits -1024 to -2048), and one has
+ * numbers so small that what is added to a sum of their squares, to keep it from 0, is the larger
+ * part. */
 static uint64_t all_negative(struct kind kind, uint64_t seed, size_t bytes, uint8_t *page)
 {
-    enum { PIECE = 8192, FAR = 7 };
+    enum {
+        PIECE = 8192,
+        PIECES = 4,
+        FAR_PIECE = 1,
+        SMALL_PIECE = 3,
+        FAR = 7,
+        FAR_F64 = 10,
+        LESS = 14
+    };
     const uint64_t sign = (uint64_t)1 << (kind.bytes * 8 - 1);
     const struct rp_number_shape shape = rp_number_shape(kind.number ? *kind.number : RP_F32);
     const uint64_t one = (uint64_t)1 << shape.fraction_bits;
     const uint64_t bias = ((uint64_t)1 << (shape.exponent_bits - 1)) - 1;
-    const bool far = kind.number && seed / PIECE % 2;
+    const uint64_t far = bias + (shape.bytes == 8 ? FAR_F64 : FAR);
+    const uint64_t piece = kind.number ? seed / PIECE % PIECES : 0;
     uint64_t count = 0, last = 0;
 
     for (size_t at = 0; (kind.number || kind.small) && at + kind.bytes <= bytes; at += kind.bytes) {
@@ -789,8 +806,10 @@ static uint64_t all_negative(struct kind kind, uint64_t seed, size_t bytes, uint
         if (bits == 0 && kind.number)
             bits = last;
         last = bits;
-        if (far)
-            bits = sign | (bias + FAR) * one | bits % one;
+        if (piece == FAR_PIECE)
+            bits = sign | far * one | bits % one;
+        if (piece == SMALL_PIECE && bits % sign / one > LESS && bits % sign / one < 2 * bias + 1)
+            bits -= LESS * one;
         memcpy(page + at, &bits, kind.bytes);
         count += bits != was;
     }

@@ -225,11 +225,12 @@ static inline bool rp_varies_time(enum rp_variation variation)
 enum { RP_INPUT_TYPES = 3 };
 
 struct rp_inputs_rule {
-    bool none;                                 /**< nothing is changed */
-    bool words;                                /**< any word of 4 bytes is a number: its last bit */
-    bool vouched;                              /**< also few numbers */
-    bool finite;                               /**< no NaN and infinities */
-    bool signs;                                /**< RP_VARY_SIGNS */
+    bool none;    /**< nothing is changed */
+    bool words;   /**< any word of 4 bytes is a number: its last bit */
+    bool vouched; /**< also few numbers */
+    bool mostly;  /**< one in 16 may be any bits; equal ones count once */
+    bool finite;  /**< no NaN and infinities */
+    bool signs;   /**< RP_VARY_SIGNS */
     enum rp_number_type types[RP_INPUT_TYPES]; /**< in this order */
     unsigned type_count;
 };

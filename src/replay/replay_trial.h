@@ -118,11 +118,11 @@ struct rp_bound_type {
 };
 
 struct rp_rounding_bound {
-    bool wanted; /**< no rule was given, and it is not known that there is no bound */
-    bool proved; /**< the captured kernel computes sums of products */
-    bool noise;  /**< it does not, but follows its inputs as on a straight line */
-    int inputs;  /**< whose pages these are */
-    double size; /**< of the largest page (noise.size) */
+    bool wanted;   /**< no rule was given, and it is not known that there is no bound */
+    bool proved;   /**< the captured kernel computes sums of products */
+    bool exceeded; /**< ... but results are larger than these can be */
+    bool noise;    /**< it does not, but follows its inputs as on a straight line */
+    int inputs;    /**< whose pages these are */
     struct {
         RP_VEC(struct rp_bound_page);
     } pages;

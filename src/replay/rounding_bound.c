@@ -33,6 +33,9 @@
  * what 250 terms are off by. Sixteen bits instead of 32 are off by 8,000. */
 enum { MOST_UNITS = 16 };
 
+/* A sum may be so much larger than its terms' sizes together, by rounding. */
+static const double MOST_OF_SIZE = 1.001;
+
 enum { MOST_PAGES = 1 << 16, MOST_DEGREE = 4 };
 
 /* Besides enum rp_bound_inputs. */
@@ -62,8 +65,7 @@ static struct rp_inputs_rule rule_at(const struct rp_replay_trial *trial,
 
     if (rp_inputs_parse(trial->inputs, RP_EXACT, &rule, &ignored) < 0)
         rule = (struct rp_inputs_rule){.none = true};
-    rp_argument_rule(trial->r, m, page, &rule);
-    *ret_named = rule.vouched;
+    *ret_named = rp_argument_rule(trial->r, m, page, &rule);
     rule.vouched = true; /* Weights of a filter are few. */
     return rule;
 }
@@ -213,13 +215,14 @@ static enum rp_number_type result_type(const struct rp_replay_trial *trial,
                                        const uint64_t *written, const uint8_t *contents)
 {
     bool named;
-    const struct rp_inputs_rule rule = rule_at(trial, m, page, &named);
+    struct rp_inputs_rule rule = rule_at(trial, m, page, &named);
     const size_t bytes = rp_replay_page_bytes(m, page);
     enum rp_number_type type;
     uint8_t results[RP_PAGE_BYTES];
 
     if (rule.none)
         return RP_EXACT;
+    rule.mostly = true; /* Masks and what is nearly 0 are among results. */
     only_results(written, contents, results);
     type = rp_inputs_type(&rule, &trial->addresses, results, bytes);
     return type == RP_F32 && !named && may_be_pairs(results, bytes) ? RP_EXACT : type;
@@ -280,6 +283,23 @@ static enum rp_number_type known_type(struct rp_replay_trial *trial,
     return type;
 }
 
+/** Says whether a result is larger than its terms together, as a variance is: then it is no sum. */
+static bool is_exceeded(enum rp_number_type type, const uint64_t *words, const uint8_t *sizes,
+                        const uint8_t *results)
+{
+    const unsigned bytes = rp_number_shape(type).bytes;
+
+    for (size_t at = 0; at + bytes <= RP_PAGE_BYTES; at += bytes) {
+        const double result = fabs(rp_number_value(type, rp_number_load(results + at, bytes)));
+        const double size = rp_number_value(type, rp_number_load(sizes + at, bytes));
+
+        if (rp_word_in(words, at / 4) && isfinite(result) && isfinite(size) &&
+            result > size * MOST_OF_SIZE)
+            return true;
+    }
+    return false;
+}
+
 void rp_rounding_bound_keep(struct rp_replay_trial *trial, unsigned inputs,
                             const struct rp_capture_memory *m, uint64_t page,
                             const uint64_t *written, const uint8_t *contents,
@@ -303,10 +323,11 @@ void rp_rounding_bound_keep(struct rp_replay_trial *trial, unsigned inputs,
         return;
     if (inputs == RP_BOUND_SIZES) {
         memcpy(kept->sizes, contents, RP_PAGE_BYTES);
+        bound->exceeded |= bound->inputs == RP_BOUND_CAPTURED &&
+                           is_exceeded(kept->type, written, contents, expected);
         return;
     }
     rp_noise_note(kept->type, inputs - RP_BOUND_MOVED, written, contents, expected, &kept->noise);
-    bound->size = fmax(bound->size, kept->noise.size);
 }
 
 static int keep_page(void *data, const struct rp_capture_memory *m, uint64_t page,
@@ -349,7 +370,6 @@ void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs)
 {
     bound->pages.count = 0;
     bound->inputs = inputs;
-    bound->size = 0;
 }
 
 /* One page is enough: in others results may be those that inputs do not change. */
@@ -388,8 +408,13 @@ static int find(struct rp_replay_trial *trial, struct rp_err *err)
     if (!bound->wanted)
         return rc;
     rp_rounding_bound_begin(bound, RP_BOUND_CAPTURED);
-    if (bound->proved)
-        return run_with(&look, RP_BOUND_SIZES, keep_page, err);
+    if (bound->proved) {
+        rc = run_with(&look, RP_BOUND_SIZES, keep_page, err);
+        if (rc < 0 || !bound->exceeded)
+            return rc;
+        bound->proved = false;
+        rp_rounding_bound_begin(bound, RP_BOUND_CAPTURED);
+    }
     for (unsigned i = 0; i < RP_NOISE_LEVELS && rc == 0; i++)
         rc = run_with(&look, RP_BOUND_MOVED + i, keep_page, err);
     bound->noise = bound->wanted = rc == 0 && has_noise(bound);
@@ -426,6 +451,14 @@ static double max_off(enum rp_number_type type, double result, double size)
                            : MOST_UNITS * ldexp(size, -bits);
 }
 
+/* Exponentials that are nearly 0 have few digits left. */
+static bool is_nothing(enum rp_number_type type, double size)
+{
+    enum { F32_BITS = -100, F64_BITS = -1000 };
+
+    return !rp_number_is_short(type) && size < ldexp(1, type == RP_F64 ? F64_BITS : F32_BITS);
+}
+
 static bool is_near(struct rp_rounding_bound *bound, const struct rp_bound_page *page, size_t at,
                     uint64_t got, uint64_t expected)
 {
@@ -433,7 +466,7 @@ static bool is_near(struct rp_rounding_bound *bound, const struct rp_bound_page 
     const double off = fabs(a - b);
     double most;
 
-    if (got == expected)
+    if (got == expected || (isnan(a) && isnan(b))) /* What a NaN looks like is the order's, too. */
         return true;
     if (!isfinite(a) || !isfinite(b))
         return false;
@@ -443,19 +476,16 @@ static bool is_near(struct rp_rounding_bound *bound, const struct rp_bound_page 
 
         most = max_off(page->type, fmax(fabs(a), fabs(b)), size);
         /* Where a sum is larger than its terms together, it is none. */
-        if (!isfinite(size) || fabs(b) > size * 1.001)
+        if (!isfinite(size) || fabs(b) > size * MOST_OF_SIZE)
             return false;
     } else {
-        const double unit = ldexp(1, -(int)rp_number_shape(page->type).fraction_bits);
+        const double size = fmax(fabs(a), fabs(b));
 
-        /* A result that is larger than the page's others has a last digit that is worth more. And
-         * what is nothing even beside the last digit of other pages is nothing. */
-        most = rp_noise_allowed(page->type, &page->noise);
-        if (page->noise.size > 0)
-            most *= fmax(1, fabs(b) / page->noise.size);
-        most = fmax(most, unit * unit * bound->size);
+        most = rp_noise_allowed(page->type, &page->noise, size);
         if (rp_number_is_short(page->type)) /* It is rounded once, behind all that is computed. */
-            most += unit * fmax(fabs(a), fabs(b));
+            most += ldexp(size, -rp_number_bits(page->type));
+        if (is_nothing(page->type, size))
+            most = size;
     }
     if (off > most)
         return false;

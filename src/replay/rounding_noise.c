@@ -1,5 +1,6 @@
 #include "replay/rounding_noise.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ static uint64_t times_of(enum rp_number_type type)
 
 static uint64_t units_of(enum rp_number_type type, unsigned level)
 {
-    uint64_t units = rp_number_is_short(type) ? 1 : 16;
+    uint64_t units = rp_number_is_short(type) ? 2 : 16;
 
     while (level--)
         units *= times_of(type);
@@ -43,55 +44,98 @@ uint64_t rp_noise_move(enum rp_number_type type, unsigned level, uint64_t seed, 
     return count;
 }
 
+static unsigned class_of(double size)
+{
+    const int exponent = size > 0 && isfinite(size) ? ilogb(size) : INT_MIN / 2;
+    const int class = exponent / RP_NOISE_CLASS_BITS + RP_NOISE_CLASSES / 2;
+
+    return class < 0 ? 0 : class >= RP_NOISE_CLASSES ? RP_NOISE_CLASSES - 1 : (unsigned)class;
+}
+
 void rp_noise_note(enum rp_number_type type, unsigned level, const uint64_t *words,
                    const uint8_t *moved, const uint8_t *expected, struct rp_rounding_noise *noise)
 {
     const unsigned bytes = rp_number_shape(type).bytes;
-    double changed = 0, size = 0;
-    size_t count = 0;
+    double changed[RP_NOISE_CLASSES] = {0}, size[RP_NOISE_CLASSES] = {0};
 
+    noise->count = 0;
+    memset(noise->of_class, 0, sizeof noise->of_class);
     for (size_t at = 0; at + bytes <= RP_PAGE_BYTES; at += bytes) {
         const double is = rp_number_value(type, rp_number_load(expected + at, bytes));
         const double off = rp_number_value(type, rp_number_load(moved + at, bytes)) - is;
+        const unsigned class = class_of(fabs(is));
 
         if (!rp_word_in(words, at / 4) || !isfinite(is) || !isfinite(off))
             continue;
-        changed += off * off;
-        size += is * is;
-        count++;
+        changed[class] += off * off;
+        size[class] += is * is;
+        noise->of_class[class]++;
+        noise->count++;
     }
-    noise->changed[level] = count ? sqrt(changed / (double)count) : 0;
-    noise->size = count ? sqrt(size / (double)count) : 0;
-    noise->count = count;
+    for (unsigned i = 0; i < RP_NOISE_CLASSES; i++) {
+        const double results = noise->of_class[i] ? (double)noise->of_class[i] : 1;
+
+        noise->changed[level][i] = (float)sqrt(changed[i] / results);
+        noise->size[i] = (float)sqrt(size[i] / results);
+    }
 }
 
-/* Between what steps give, the square root, and a straight line. */
-static bool is_straight_from(enum rp_number_type type, const struct rp_rounding_noise *noise,
-                             unsigned level)
+/** Returns the noise of one unit of 32 bits or more in a class, between what steps give, the square
+ * root, and a straight line. 0: the class does not follow its inputs */
+static double noise_of(enum rp_number_type type, const struct rp_rounding_noise *noise,
+                       unsigned class)
 {
     const double times = (double)times_of(type), least = pow(times, 0.65);
-    const double few = noise->changed[level], many = noise->changed[level + 1];
+    double found = 0;
 
-    return few > 0 && many > least * few && many < times * times / least * few;
+    for (unsigned level = 0; level + 1 < RP_NOISE_LEVELS; level++) {
+        const double few = noise->changed[level][class], many = noise->changed[level + 1][class];
+
+        if (few > 0 && many > least * few && many < times * times / least * few)
+            found = few / (double)units_of(type, level);
+    }
+    return rp_number_is_short(type) ? ldexp(found, rp_number_bits(type) - rp_number_bits(RP_F32))
+                                    : found;
 }
 
 bool rp_noise_is_straight(enum rp_number_type type, const struct rp_rounding_noise *noise)
 {
-    return is_straight_from(type, noise, 0) || is_straight_from(type, noise, 1);
+    for (unsigned i = 0; i < RP_NOISE_CLASSES; i++)
+        if (noise_of(type, noise, i) > 0)
+            return true;
+    return false;
 }
 
-double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise *noise)
+/** Returns the root mean square of the results that follow their inputs. Masks do not. */
+static double size_of_moved(enum rp_number_type type, const struct rp_rounding_noise *noise)
 {
-    enum { MOST_UNITS = 8, MOST_TIMES = 64 };
-    const int bits = (int)rp_number_shape(type).fraction_bits;
-    const int computed_in =
-        rp_number_is_short(type) ? (int)rp_number_shape(RP_F32).fraction_bits : bits;
-    const double unit = ldexp(noise->size, -computed_in);
-    double of_inputs = 0;
+    double sum = 0, count = 0;
 
-    for (unsigned level = 0; level + 1 < RP_NOISE_LEVELS; level++)
-        if (is_straight_from(type, noise, level))
-            of_inputs =
-                ldexp(noise->changed[level] / (double)units_of(type, level), bits - computed_in);
-    return MOST_UNITS * hypot(fmin(of_inputs, MOST_TIMES * unit), unit);
+    for (unsigned i = 0; i < RP_NOISE_CLASSES; i++)
+        if (noise_of(type, noise, i) > 0) {
+            sum += noise->of_class[i] * (double)noise->size[i] * noise->size[i];
+            count += noise->of_class[i];
+        }
+    return count > 0 ? sqrt(sum / count) : 0;
+}
+
+double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise *noise,
+                        double size)
+{
+    enum { MOST_UNITS = 8, MOST_TIMES = 1024, MOST_CLASSES = 4, ENOUGH = 8, MOST_LARGER = 1 << 14 };
+    const double unit = ldexp(1, -rp_number_bits(rp_number_is_short(type) ? RP_F32 : type));
+    const double moved = size_of_moved(type, noise);
+    const unsigned first = class_of(size);
+    double of_inputs = 0;
+    uint32_t seen = 0;
+
+    for (unsigned i = first; i < first + MOST_CLASSES && i < RP_NOISE_CLASSES && seen < ENOUGH;
+         i++) {
+        of_inputs = fmax(of_inputs, noise_of(type, noise, i));
+        seen += noise->of_class[i];
+    }
+    if (of_inputs == 0)
+        return MOST_UNITS * unit * size;
+    return MOST_UNITS * hypot(fmin(of_inputs, MOST_TIMES * unit * fmax(moved, size)),
+                              unit * fmax(size, fmin(moved, MOST_LARGER * size)));
 }

@@ -6,8 +6,8 @@
  * A kernel that is computed in another way, and as exactly, gives what the old way gives for inputs
  * that differ in their last digits (backward stability). So the captured kernel is run from inputs
  * that are off by some units in the last place, at random up or down, and what that changes,
- * divided by the units, is the noise of one. It is known for a page of results, not for one of
- * them: where terms cancel, a result has the noise of what cancels.
+ * divided by the units, is the noise of one. It is known for results of about one size in a page of
+ * memory, not for one of them: where terms cancel, a result has the noise of what cancels.
  */
 #ifndef RP_REPLAY_ROUNDING_NOISE_H
 #define RP_REPLAY_ROUNDING_NOISE_H
@@ -19,20 +19,29 @@
 #include "replay/output_rules.h"
 #include "replay/page_changes.h"
 
-/* Inputs are moved by 16, 256 and 4096 units; of 16 bits, by 1, 4 and 16. Of few the results' own
+/* Inputs are moved by 16, 256 and 4096 units; of 16 bits, by 2, 8 and 32. Of few the results' own
  * rounding hides what they change; with many a kernel is no straight line any more. */
 enum { RP_NOISE_LEVELS = 3 };
 
-/** These are root mean squares over the results of a page that are numbers. */
+/* Results of one class have sizes that differ by no more than 2^4. */
+enum { RP_NOISE_CLASSES = 64, RP_NOISE_CLASS_BITS = 4 };
+
+/** These are root mean squares over the results of a class in a page. */
 struct rp_rounding_noise {
-    double changed[RP_NOISE_LEVELS]; /**< by other inputs */
-    double size;                     /**< of the results */
-    size_t count;                    /**< of them */
+    float changed[RP_NOISE_LEVELS][RP_NOISE_CLASSES]; /**< by other inputs */
+    float size[RP_NOISE_CLASSES];                     /**< of the results */
+    uint32_t of_class[RP_NOISE_CLASSES];              /**< how many there are */
+    uint32_t count;                                   /**< of results in the page */
 };
 
 static inline bool rp_number_is_short(enum rp_number_type type)
 {
     return rp_number_shape(type).bytes < 4;
+}
+
+static inline int rp_number_bits(enum rp_number_type type)
+{
+    return (int)rp_number_shape(type).fraction_bits;
 }
 
 /** Moves the numbers of a page, up or down as a seed says.
@@ -44,15 +53,20 @@ uint64_t rp_noise_move(enum rp_number_type type, unsigned level, uint64_t seed, 
 void rp_noise_note(enum rp_number_type type, unsigned level, const uint64_t *words,
                    const uint8_t *moved, const uint8_t *expected, struct rp_rounding_noise *noise);
 
-/** Says whether results follow their inputs as on a straight line, between two levels: about 16
- * times as much noise for 16 times as many units. A kernel that rounds to whole numbers, counts or
- * chooses gives 4 times as much, as 16 times as many results take a whole step. */
+/** Says whether results of some class follow their inputs as on a straight line, between two
+ * levels: about 16 times as much noise for 16 times as many units. A kernel that rounds to whole
+ * numbers, counts or chooses gives 4 times as much, as 16 times as many results take a whole step.
+ */
 bool rp_noise_is_straight(enum rp_number_type type, const struct rp_rounding_noise *noise);
 
-/** Returns by how much results of a page may be off when they are computed in another way: 8 times
- * what one unit in the last place of inputs and results makes, or of results alone, if they do not
- * follow their inputs. It is computed in 32 bits at least: the unit is that of these for shorter
- * numbers, and their own rounding comes on top. */
-double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise *noise);
+/** Returns by how much a result of a size may be off when it is computed in another way: 8 times
+ * what one unit in the last place makes, of the inputs and of results. The former is that of
+ * results of its class, and of the next larger ones where these are fewer than 8; the latter is
+ * that of the page's results that follow their inputs, of which up to 2^14 times its size may
+ * cancel to it. A result of a class that does not follow its inputs has its own unit alone. It is
+ * computed in 32 bits at least: the unit is that of these for shorter numbers, and their own
+ * rounding comes on top. */
+double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise *noise,
+                        double size);
 
 #endif

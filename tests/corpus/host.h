@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdio>
 #include <cstdlib>
+#include <hip/hip_bf16.h>
+#include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>
 #include <vector>
 #define OK(x)                                                                                      \

@@ -1,5 +1,4 @@
 #include "host.h"
-#include <hip/hip_bf16.h>
 __global__ void rms_bf16(const __hip_bfloat16 *x, const __hip_bfloat16 *g, __hip_bfloat16 *y, int cols, float eps)
 {
     __shared__ float part[256];

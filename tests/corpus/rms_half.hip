@@ -1,5 +1,4 @@
 #include "host.h"
-#include <hip/hip_fp16.h>
 __global__ void rms_half(const __half *x, const __half *g, __half *y, int cols, float eps)
 {
     __shared__ float part[256];

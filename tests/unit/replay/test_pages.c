@@ -545,11 +545,14 @@ static void test_all_negative(void **state)
     numbers[7] = 0; /* It would be the largest. */
     assert_true(rare(RP_VARY_NEGATIVE, numbers) > 600);
     assert_true(numbers[7] == numbers[6] && numbers[7] < 0);
-    make_rare(numbers, words);
-    assert_true(rp_inputs_vary(RP_VARY_NEGATIVE, &rule, &inputs_nowhere, 6 * 4096, RP_PAGE_BYTES,
-                               (uint8_t *)numbers) == 1024);
-    for (int i = 0; i < 1024; i++)
-        assert_true(numbers[i] <= -128 && numbers[i] > -256);
+    for (unsigned piece = 1; piece < 4; piece += 2) {
+        make_rare(numbers, words);
+        assert_true(rp_inputs_vary(RP_VARY_NEGATIVE, &rule, &inputs_nowhere, piece * 8192,
+                                   RP_PAGE_BYTES, (uint8_t *)numbers) == 1024);
+        for (int i = 0; i < 1024; i++)
+            assert_true(piece == 1 ? numbers[i] <= -128 && numbers[i] > -256
+                                   : numbers[i] == -fabsf(was[i]) / 16384);
+    }
 }
 
 /* Numbers are the same three in each page, whole ones three of the page, which may be indices. */
