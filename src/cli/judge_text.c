@@ -70,14 +70,28 @@ static void put_same(const json_t *one, struct rp_buf *to)
                       number_of(rounding, "largest"), number_of(rounding, "allowed"));
 }
 
-/** Says whether both are so near to each other that the order of a sum may explain it. */
-static bool may_be_rounding(const json_t *difference, const char *got, const char *expected)
+/* Tolerances that a user may try, by the type of a number. */
+static const struct tolerance {
+    const char *type, *rule;
+    double near; /**< so much of the expected value, rounding may explain */
+} tolerances[] = {{"f32", "rel=1e-5", 1e-4},
+                  {"f64", "f64,rel=1e-9", 1e-8},
+                  {"f16", "f16,ulp=1", 2e-3},
+                  {"bf16", "bf16,ulp=1", 2e-2}};
+
+/** @return NULL: these are no numbers, or so far from each other that rounding explains nothing */
+static const struct tolerance *tolerance_for(const json_t *difference, const char *got,
+                                             const char *expected)
 {
     const char *type = text_of(difference, "type");
     const double a = strtod(got, NULL), b = strtod(expected, NULL);
 
-    return type && strpbrk(type, "fb") == type && isfinite(a) && isfinite(b) &&
-           fabs(a - b) < 1e-4 * fabs(b);
+    for (size_t i = 0; type && i < sizeof tolerances / sizeof *tolerances; i++)
+        if (strcmp(type, tolerances[i].type) == 0)
+            return isfinite(a) && isfinite(b) && fabs(a - b) < tolerances[i].near * fabs(b)
+                       ? &tolerances[i]
+                       : NULL;
+    return NULL;
 }
 
 /** Shows one value that is wrong, so that a user need not take it on trust. */
@@ -87,6 +101,7 @@ static void put_difference(const struct rp_page *page, const json_t *one)
     const json_t *b = json_object_get(comparison, "b"), *values;
     const json_t *difference = json_object_get(b, "first_difference");
     const char *rule = text_of(json_object_get(comparison, "rule"), "compare"), *got, *expected;
+    const struct tolerance *tolerance;
     rp_autobuf line = {0};
 
     if (!json_is_object(difference))
@@ -104,8 +119,10 @@ static void put_difference(const struct rp_page *page, const json_t *one)
     rp_buf_printf(&line, "%s in place of %s", got, expected);
     if (rule)
         rp_buf_printf(&line, " (compared: %s)", rule);
-    if (rule && strcmp(rule, "exact") == 0 && may_be_rounding(difference, got, expected))
-        rp_buf_puts(&line, "; where rounding may differ so much, --compare rel=1e-5 allows for it");
+    tolerance = tolerance_for(difference, got, expected);
+    if (rule && strcmp(rule, "exact") == 0 && tolerance)
+        rp_buf_printf(&line, "; where rounding may differ so much, --compare %s allows for it",
+                      tolerance->rule);
     rp_page_words(page, RP_INK_PLAIN, 4, 4, "%s", rp_buf_text(&line));
 }
 

@@ -18,6 +18,7 @@
 #include "base/stats.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "replay/argument_types.h"
 #include "replay/replay_protocol.h"
 
 /* --- output -------------------------------------------------------------------------------- */
@@ -136,6 +137,8 @@ static void put_value(char *ret, size_t room, enum rp_number_type type, uint64_t
         snprintf(ret, room, "%.9g", rp_number_value(RP_F32, (uint32_t)bits));
     else if (type == RP_F64)
         snprintf(ret, room, "%.17g", rp_number_value(RP_F64, bits));
+    else if (type != RP_EXACT)
+        snprintf(ret, room, "%.5g", rp_number_value(type, bits & UINT16_MAX));
     else
         snprintf(ret, room, "%" PRId32, (int32_t)(uint32_t)bits);
 }
@@ -146,17 +149,27 @@ static struct place place_of(const struct rp_replay *r, const struct rp_word_dif
     enum rp_number_type type = RP_EXACT;
     const uint64_t base = find_argument(r, d->address, &place.argument);
 
-    if (seem_numbers(RP_F32, d)) {
+    const enum rp_number_type named =
+        place.argument ? rp_argument_type(r->facts->name, place.argument - 1) : RP_EXACT;
+    const bool whole = (d->address - base) % 8 == 0;
+    unsigned shift = 0;
+
+    if (named == RP_F16 || named == RP_BF16) {
+        type = named;
+        place.type = type == RP_F16 ? "f16" : "bf16";
+        place.bytes = 2;
+        shift = (d->got ^ d->expected) & UINT16_MAX ? 0 : 16; /* the first half that differs */
+    } else if (named == RP_F32 || (named == RP_EXACT && seem_numbers(RP_F32, d))) {
         type = RP_F32;
         place.type = "f32";
-    } else if ((d->address - base) % 8 == 0 && seem_numbers(RP_F64, d)) {
+    } else if (whole && (named == RP_F64 || seem_numbers(RP_F64, d))) {
         type = RP_F64;
         place.type = "f64";
         place.bytes = 8;
     }
-    place.element = (d->address - base) / place.bytes;
-    put_value(place.got, sizeof place.got, type, d->got);
-    put_value(place.expected, sizeof place.expected, type, d->expected);
+    place.element = (d->address - base + shift / 8) / place.bytes;
+    put_value(place.got, sizeof place.got, type, d->got >> shift);
+    put_value(place.expected, sizeof place.expected, type, d->expected >> shift);
     return place;
 }
 
