@@ -122,10 +122,14 @@ static double size_of_moved(enum rp_number_type type, const struct rp_rounding_n
 double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise *noise,
                         double size)
 {
-    enum { MOST_UNITS = 8, MOST_TIMES = 1024, MOST_CLASSES = 4, ENOUGH = 8, MOST_LARGER = 1 << 14 };
+    enum { MOST_UNITS = 8, MOST_TIMES = 1024, MOST_CLASSES = 4, ENOUGH = 8 };
+    enum { MOST_LARGER = 1 << 14, USUAL_IN = 8 };
     const double unit = ldexp(1, -rp_number_bits(rp_number_is_short(type) ? RP_F32 : type));
     const double moved = size_of_moved(type, noise);
     const unsigned first = class_of(size);
+    /* Where a good part of a page is of this size, it is no tail of larger ones. */
+    const bool usual = noise->of_class[first] * USUAL_IN >= noise->count;
+    const double largest = usual ? fmin(moved, MOST_LARGER * size) : moved;
     double of_inputs = 0;
     uint32_t seen = 0;
 
@@ -134,8 +138,8 @@ double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise
         of_inputs = fmax(of_inputs, noise_of(type, noise, i));
         seen += noise->of_class[i];
     }
-    if (of_inputs == 0)
+    if (of_inputs == 0 && seen >= ENOUGH)
         return MOST_UNITS * unit * size;
     return MOST_UNITS * hypot(fmin(of_inputs, MOST_TIMES * unit * fmax(moved, size)),
-                              unit * fmax(size, fmin(moved, MOST_LARGER * size)));
+                              unit * fmax(size, largest));
 }

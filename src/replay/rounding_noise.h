@@ -62,10 +62,10 @@ bool rp_noise_is_straight(enum rp_number_type type, const struct rp_rounding_noi
 /** Returns by how much a result of a size may be off when it is computed in another way: 8 times
  * what one unit in the last place makes, of the inputs and of results. The former is that of
  * results of its class, and of the next larger ones where these are fewer than 8; the latter is
- * that of the page's results that follow their inputs, of which up to 2^14 times its size may
- * cancel to it. A result of a class that does not follow its inputs has its own unit alone. It is
- * computed in 32 bits at least: the unit is that of these for shorter numbers, and their own
- * rounding comes on top. */
+ * that of the page's results that follow their inputs, which may cancel to it (up to 2^14 times its
+ * size, where an eighth of the page is in its class). A result of a class that does not follow its
+ * inputs has its own unit alone. It is computed in 32 bits at least: the unit is that of these for
+ * shorter numbers, and their own rounding comes on top. */
 double rp_noise_allowed(enum rp_number_type type, const struct rp_rounding_noise *noise,
                         double size);
 
