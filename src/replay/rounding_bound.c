@@ -376,7 +376,7 @@ void rp_rounding_bound_begin(struct rp_rounding_bound *bound, int inputs)
 static bool has_noise(const struct rp_rounding_bound *bound)
 {
     for (size_t i = 0; i < bound->pages.count; i++)
-        if (rp_noise_is_straight(bound->pages.items[i].type, &bound->pages.items[i].noise))
+        if (bound->pages.items[i].noise.moved > 0)
             return true;
     return false;
 }
@@ -444,8 +444,7 @@ int rp_rounding_bound_find(struct rp_replay_trial *trial, struct rp_err *err)
 /* Sums of numbers of 16 bits are added up in 32, and rounded once. */
 static double max_off(enum rp_number_type type, double result, double size)
 {
-    const int bits = (int)rp_number_shape(type).fraction_bits;
-    const int added_in = (int)rp_number_shape(RP_F32).fraction_bits;
+    const int bits = rp_number_bits(type), added_in = rp_number_bits(RP_F32);
 
     return bits < added_in ? ldexp(result, -bits) + MOST_UNITS * ldexp(size, -added_in)
                            : MOST_UNITS * ldexp(size, -bits);

@@ -23,15 +23,17 @@
  * rounding hides what they change; with many a kernel is no straight line any more. */
 enum { RP_NOISE_LEVELS = 3 };
 
-/* Results of one class have sizes that differ by no more than 2^4. */
+/* Results of one class have sizes that differ by no more than 2^4; together they reach from 2^-128
+ * to 2^128, and results beyond are looked at one by one. */
 enum { RP_NOISE_CLASSES = 64, RP_NOISE_CLASS_BITS = 4 };
 
-/** These are root mean squares over the results of a class in a page. */
+/** Of a page: what has been noted for each level, and behind the last one what it says. */
 struct rp_rounding_noise {
-    float changed[RP_NOISE_LEVELS][RP_NOISE_CLASSES]; /**< by other inputs */
-    float size[RP_NOISE_CLASSES];                     /**< of the results */
-    uint32_t of_class[RP_NOISE_CLASSES];              /**< how many there are */
-    uint32_t count;                                   /**< of results in the page */
+    double changed[RP_NOISE_LEVELS][RP_NOISE_CLASSES]; /**< root mean squares of a class */
+    double of_one[RP_NOISE_CLASSES]; /**< unit; 0: the class does not follow its inputs */
+    double moved; /**< root mean square of the results that follow theirs; 0: none does */
+    uint32_t of_class[RP_NOISE_CLASSES]; /**< results */
+    uint32_t count;                      /**< of them */
 };
 
 static inline bool rp_number_is_short(enum rp_number_type type)
@@ -49,15 +51,13 @@ static inline int rp_number_bits(enum rp_number_type type)
 uint64_t rp_noise_move(enum rp_number_type type, unsigned level, uint64_t seed, size_t bytes,
                        uint8_t *page);
 
-/** Compares results with those of unmoved inputs, where words says that they are results. */
-void rp_noise_note(enum rp_number_type type, unsigned level, const uint64_t *words,
-                   const uint8_t *moved, const uint8_t *expected, struct rp_rounding_noise *noise);
-
-/** Says whether results of some class follow their inputs as on a straight line, between two
+/** Compares results with those of unmoved inputs, where words says that they are results. Levels
+ * come in their order. A class follows its inputs if it does so as on a straight line between two
  * levels: about 16 times as much noise for 16 times as many units. A kernel that rounds to whole
  * numbers, counts or chooses gives 4 times as much, as 16 times as many results take a whole step.
  */
-bool rp_noise_is_straight(enum rp_number_type type, const struct rp_rounding_noise *noise);
+void rp_noise_note(enum rp_number_type type, unsigned level, const uint64_t *words,
+                   const uint8_t *moved, const uint8_t *expected, struct rp_rounding_noise *noise);
 
 /** Returns by how much a result of a size may be off when it is computed in another way: 8 times
  * what one unit in the last place makes, of the inputs and of results. The former is that of

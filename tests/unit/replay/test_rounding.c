@@ -216,22 +216,45 @@ static void noise_is_what_the_last_digits_of_inputs_make(void **state)
     const double unit = ldexp(1, -23);
 
     (void)state;
-    assert_true(rp_noise_is_straight(RP_F32, &noise));
+    assert_true(noise.moved > 0);
     assert_true(rp_noise_allowed(RP_F32, &noise, 1) > 4 * unit);
     assert_true(rp_noise_allowed(RP_F32, &noise, 1) < 32 * unit);
     noise = noise_of(exponential); /* 30 to 60 units for one */
-    assert_true(rp_noise_is_straight(RP_F32, &noise));
+    assert_true(noise.moved > 0);
     assert_true(rp_noise_allowed(RP_F32, &noise, 1e26) > 100 * unit * 1e26);
     assert_true(rp_noise_allowed(RP_F32, &noise, 1e26) < 2000 * unit * 1e26);
     noise = noise_of(rounded); /* in steps of 1, which the largest move makes many of */
     assert_true(rp_noise_allowed(RP_F32, &noise, 15000) < 0.1);
     noise = noise_of(counted);
-    assert_false(rp_noise_is_straight(RP_F32, &noise));
+    assert_true(noise.moved == 0);
     assert_true(rp_noise_allowed(RP_F32, &noise, 2) < 1e-4);
     noise = noise_of(masked); /* A mask says nothing about the results beside it. */
-    assert_true(rp_noise_is_straight(RP_F32, &noise));
+    assert_true(noise.moved > 0);
     assert_true(rp_noise_allowed(RP_F32, &noise, 0.8) < 64 * unit);
     assert_true(rp_noise_allowed(RP_F32, &noise, 1e9) < 16 * unit * 1e9);
+}
+
+/* Doubles beyond all classes have their own unit, and nothing beside them has more for it. */
+static void large_doubles_are_off_by_their_own_units(void **state)
+{
+    double expected[RP_PAGE_BYTES / 8], moved[RP_PAGE_BYTES / 8];
+    uint64_t words[RP_PAGE_MASKS];
+    struct rp_rounding_noise noise;
+    const double unit = ldexp(1, -52);
+
+    (void)state;
+    memset(words, 0xff, sizeof words);
+    for (unsigned level = 0; level < RP_NOISE_LEVELS; level++) {
+        for (unsigned i = 0; i < RP_PAGE_BYTES / 8; i++) {
+            expected[i] = i % 2 ? 1e300 : 1 + i / 1000.0;
+            moved[i] = expected[i] * (1 + ldexp(16 * unit, (int)(4 * level)));
+        }
+        rp_noise_note(RP_F64, level, words, (const uint8_t *)moved, (const uint8_t *)expected,
+                      &noise);
+    }
+    assert_true(noise.moved > 1 && noise.moved < 2);
+    assert_true(rp_noise_allowed(RP_F64, &noise, 1) < 64 * unit);
+    assert_true(rp_noise_allowed(RP_F64, &noise, 1e300) < 16 * unit * 1e300);
 }
 
 static void zeros_and_what_is_not_finite_are_not_moved(void **state)
@@ -383,6 +406,7 @@ int main(void)
         cmocka_unit_test(another_order_is_near_and_fewer_digits_are_not),
         cmocka_unit_test(digits_that_are_dropped_are_wrong),
         cmocka_unit_test(noise_is_what_the_last_digits_of_inputs_make),
+        cmocka_unit_test(large_doubles_are_off_by_their_own_units),
         cmocka_unit_test(zeros_and_what_is_not_finite_are_not_moved),
         cmocka_unit_test(digits_that_are_dropped_are_no_noise),
         cmocka_unit_test(types_come_from_the_signature),
