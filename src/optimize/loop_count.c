@@ -12,6 +12,25 @@ enum { MOST_NODES = 1024 };
 static bool evaluate(const struct rp_ast_node *node, const struct rp_ast_node *function,
                      unsigned *left, int64_t *ret);
 
+bool rp_compute(const char *opcode, int64_t a, int64_t b, int64_t *ret)
+{
+    if (rp_is_text(opcode, "+"))
+        return !__builtin_add_overflow(a, b, ret);
+    if (rp_is_text(opcode, "-"))
+        return !__builtin_sub_overflow(a, b, ret);
+    if (rp_is_text(opcode, "*"))
+        return !__builtin_mul_overflow(a, b, ret);
+    if (rp_is_text(opcode, "/") && b > 0 && a >= 0) {
+        *ret = a / b;
+        return true;
+    }
+    if (rp_is_text(opcode, "<<") && a >= 0 && a < 1 << 30 && b >= 0 && b < 31) {
+        *ret = a << b;
+        return true;
+    }
+    return false;
+}
+
 static bool evaluate_binary(const struct rp_ast_node *node, const struct rp_ast_node *function,
                             unsigned *left, int64_t *ret)
 {
@@ -20,21 +39,7 @@ static bool evaluate_binary(const struct rp_ast_node *node, const struct rp_ast_
     if (node->count != 2 || !node->opcode || !evaluate(&node->children[0], function, left, &a) ||
         !evaluate(&node->children[1], function, left, &b))
         return false;
-    if (rp_is_text(node->opcode, "+"))
-        return !__builtin_add_overflow(a, b, ret);
-    if (rp_is_text(node->opcode, "-"))
-        return !__builtin_sub_overflow(a, b, ret);
-    if (rp_is_text(node->opcode, "*"))
-        return !__builtin_mul_overflow(a, b, ret);
-    if (rp_is_text(node->opcode, "/") && b > 0 && a >= 0) {
-        *ret = a / b;
-        return true;
-    }
-    if (rp_is_text(node->opcode, "<<") && a >= 0 && a < 1 << 30 && b >= 0 && b < 31) {
-        *ret = a << b;
-        return true;
-    }
-    return false;
+    return rp_compute(node->opcode, a, b, ret);
 }
 
 /** Returns the initial value of a variable that keeps it. */

@@ -25,4 +25,8 @@ struct rp_loop_count rp_loop_count(const struct rp_ast_node *loop,
  * @return false: it is another one */
 bool rp_constant(const struct rp_ast_node *node, const struct rp_ast_node *function, int64_t *ret);
 
+/** Computes a op b of whole numbers: +, -, *, / and << of what is not negative.
+ * @return false: it is another operator, or the result is not a number of 64 bits */
+bool rp_compute(const char *opcode, int64_t a, int64_t b, int64_t *ret);
+
 #endif

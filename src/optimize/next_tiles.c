@@ -189,16 +189,7 @@ static bool constant_of(const struct tile_loop *tile, const struct rp_ast_node *
         !constant_of(tile, &node->children[0], &a, ret_outer) ||
         !constant_of(tile, &node->children[1], &b, ret_outer))
         return false;
-    if (rp_is_text(node->opcode, "+"))
-        return !__builtin_add_overflow(a, b, ret);
-    if (rp_is_text(node->opcode, "-"))
-        return !__builtin_sub_overflow(a, b, ret);
-    if (rp_is_text(node->opcode, "*"))
-        return !__builtin_mul_overflow(a, b, ret);
-    if (!rp_is_text(node->opcode, "/") || a < 0 || b <= 0)
-        return false;
-    *ret = a / b;
-    return true;
+    return rp_compute(node->opcode, a, b, ret);
 }
 
 /** Says whether a whole number is never below 0, and finds one above which it never is: it is made

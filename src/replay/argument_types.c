@@ -75,7 +75,7 @@ static enum rp_number_type page_type(const struct rp_replay *r, const struct rp_
     enum rp_number_type type = RP_EXACT;
     uint64_t nearest = 0;
 
-    for (unsigned i = 0; r->facts->name && i < r->visible.count; i++) {
+    for (size_t i = 0; i < r->visible.count; i++) {
         uint64_t address = 0;
 
         if (!r->visible.at[i].pointer)
@@ -85,7 +85,7 @@ static enum rp_number_type page_type(const struct rp_replay *r, const struct rp_
         if (address < m->region.base || address > last || address < nearest)
             continue;
         nearest = address;
-        type = rp_argument_type(r->facts->name, i);
+        type = r->visible.at[i].type;
     }
     return type;
 }

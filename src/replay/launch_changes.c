@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "replay/argument_types.h"
 #include "replay/page_changes.h"
 #include "replay/replay_trial.h"
 #include "trace/code_object.h"
@@ -497,4 +498,6 @@ void rp_launch_find_args(const struct rp_code_kernel *kernel, size_t kernarg_byt
     scalars_find(kernel, kernarg_bytes, &r->scalars);
     rp_launch_find_grid_args(kernel, kernarg_bytes, &r->grid_args);
     visible_find(kernel, kernarg_bytes, &r->visible);
+    for (unsigned i = 0; r->facts && r->facts->name && i < r->visible.count; i++)
+        r->visible.at[i].type = rp_argument_type(r->facts->name, i);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "replay/output_rules.h"
 #include "replay/replay_protocol.h"
 #include "trace/capture.h"
 #include "trace/records.h"
@@ -173,7 +174,8 @@ struct rp_visible_args {
     struct {
         uint32_t offset;
         bool pointer;
-        bool no_alias; /**< what it points to is only reached by it */
+        bool no_alias;            /**< what it points to is only reached by it */
+        enum rp_number_type type; /**< of what it points to, as the kernel's signature says */
     } at[RP_VISIBLE_ARGS];
 };
 

@@ -18,7 +18,6 @@
 #include "base/stats.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "replay/argument_types.h"
 #include "replay/replay_protocol.h"
 
 /* --- output -------------------------------------------------------------------------------- */
@@ -150,7 +149,7 @@ static struct place place_of(const struct rp_replay *r, const struct rp_word_dif
     const uint64_t base = find_argument(r, d->address, &place.argument);
 
     const enum rp_number_type named =
-        place.argument ? rp_argument_type(r->facts->name, place.argument - 1) : RP_EXACT;
+        place.argument ? r->visible.at[place.argument - 1].type : RP_EXACT;
     const bool whole = (d->address - base) % 8 == 0;
     unsigned shift = 0;
 
