@@ -60,8 +60,10 @@ struct rp_arch_timing {
     uint32_t sqcs_per_xcc; /**< scalar and instruction caches, each for one CU or two neighbours */
     uint32_t l1_ways, scalar_l1_ways, l2_ways;
     uint32_t taken_branch_clocks; /**< until the wave's next instruction */
-    uint32_t mfma_result_slots;   /**< of 4 clocks, after the passes, until others may use it */
-    uint32_t launch_clocks;       /**< of a dispatch that does nothing */
+    uint32_t valu_ports;        /**< of a SIMD; 2: two waves' instructions may be issued at once */
+    uint32_t valu_f64_clocks;   /**< of f64 instructions that read vector registers alone */
+    uint32_t mfma_result_slots; /**< of 4 clocks, after the passes, until others may use it */
+    uint32_t launch_clocks;     /**< of a dispatch that does nothing */
 };
 
 /** This says which counters give the traffic between L2 and memory. */

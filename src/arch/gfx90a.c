@@ -69,6 +69,8 @@ static const struct rp_arch_timing timing = {
     .scalar_l1_ways = 4,
     .l2_ways = 16,
     .taken_branch_clocks = 16,
+    .valu_ports = 1, /* no measurement says that there are two */
+    .valu_f64_clocks = 4,
     .mfma_result_slots = 4,
     .launch_clocks = 1619, /* 2000 of 2100 MHz */
 };

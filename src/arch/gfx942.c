@@ -84,6 +84,11 @@ static const struct rp_arch_timing timing = {
     .scalar_l1_ways = 4,
     .l2_ways = 16,             /* [WP] */
     .taken_branch_clocks = 16, /* assumed: not documented, four slots to refill */
+    /* rocprof-compute's FAQ: two VALU instructions can be issued at once "in specific
+     * circumstances"; which, and how, is fitted to chains of one operation
+     * (bench/published.csv, class valu-rate): see wave_record.c and compute_unit.c. */
+    .valu_ports = 2,
+    .valu_f64_clocks = 5, /* fitted likewise: 5.04 of adds, 5.06 of multiply-adds */
     .mfma_result_slots =
         4, /* [LLVM] hazards of gfx940: passes and 3 slots between, see wave_record.c */
     /* It is about 1 us and was fitted: vector copies of 1,048,576 doubles took 5.2 to 9.6 us

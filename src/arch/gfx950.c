@@ -57,6 +57,8 @@ static const struct rp_arch_timing timing = {
     .scalar_l1_ways = 4,
     .l2_ways = 16,
     .taken_branch_clocks = 16,
+    .valu_ports = 2, /* its counter SQ_ACTIVE_INST_VALU2 counts when there are two */
+    .valu_f64_clocks = 5,
     .mfma_result_slots = 4,
     .launch_clocks = 2095, /* 2000 of 2100 MHz */
 };

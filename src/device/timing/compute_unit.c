@@ -104,7 +104,7 @@ static struct rp_program_code code_of(const struct rp_rec_code *c, uint16_t line
     struct rp_program_code code = {
         .pc_dwords = (uint32_t)(c->pc / 4),
         .line = line,
-        .value = c->value,
+        .value = c->unit == RP_REC_VALU ? c->valu : c->value,
         .unit = c->unit,
         .port = c->unit == RP_REC_SMEM ? RP_REC_SALU : c->unit,
         .misc = c->misc,
@@ -241,6 +241,8 @@ static void start_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct 
     if (w->access)
         w->access_end += w->rec->access_count;
     w->simd = (uint8_t)simd;
+    w->simd_slot = (uint8_t)__builtin_ctz(~cu->simd_used[simd]);
+    cu->simd_used[simd] |= 1u << w->simd_slot;
     w->group = g;
     w->begin = clock;
     w->place = (struct rp_wave_placement){.group = g->index,
@@ -288,6 +290,7 @@ static void end_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp
     if (r->watch && r->watch->wave_ends)
         r->watch->wave_ends(r->watch->ctx, &w->place, clock);
     cu->used &= ~(1u << w->place.slot);
+    cu->simd_used[simd] &= ~(1u << w->simd_slot);
     if (!--cu->simd_waves[simd])
         r->stats->simd_busy_clocks += clock - cu->simd_since[simd];
     if (!--cu->waves)
@@ -446,6 +449,36 @@ static uint64_t when_registers(const struct rp_timing_simulation *r, const struc
     return when;
 }
 
+/* Returns until when an instruction of f64 keeps its wave, or its half of the SIMD. */
+static inline uint32_t valu_clocks(const struct rp_timing_simulation *r,
+                                   const struct rp_program_code *c)
+{
+    const bool slow = c->value == RP_REC_VALU_WHOLE_F64 || c->value == RP_REC_VALU_HALF_F64;
+    return slow ? r->m.arch->timing->valu_f64_clocks : c->port_clocks;
+}
+
+/* Takes the VALU, or the half of it that is for waves of odd or of even slots. Published chains say
+ * that three waves of a SIMD take as long as four (bench/published.csv, mi300x-vmul2-fp32-12w): the
+ * first and the third have one port. */
+static inline uint64_t issue_valu(struct rp_timing_simulation *r, struct rp_cu *cu,
+                                  const struct rp_cu_wave *w, const struct rp_program_code *c,
+                                  uint64_t clock)
+{
+    uint64_t *half = cu->valu_free[w->simd], at;
+    if (r->m.arch->timing->valu_ports == 2 && c->unit == RP_REC_VALU &&
+        c->value >= RP_REC_VALU_HALF) {
+        half += w->simd_slot % RP_CU_HALVES;
+        at = later(clock, *half);
+        *half = at + valu_clocks(r, c);
+        r->stats->half_clocks += valu_clocks(r, c);
+        return at;
+    }
+    at = later(clock, later(half[0], half[1]));
+    half[0] = half[1] = at + (c->unit == RP_REC_VALU ? c->port_clocks : CU_SLOT_CLOCKS);
+    r->stats->port_clocks[RP_REC_VALU] += c->unit == RP_REC_VALU ? c->port_clocks : 0;
+    return at;
+}
+
 /* Takes the port of the instruction's unit; returns when it is issued. */
 static inline uint64_t issue(struct rp_timing_simulation *r, struct rp_cu *cu,
                              const struct rp_cu_wave *w, const struct rp_program_code *c,
@@ -454,12 +487,12 @@ static inline uint64_t issue(struct rp_timing_simulation *r, struct rp_cu *cu,
     uint64_t *port = cu->port_free[w->simd];
     uint64_t at = later(clock, port[c->port]);
     /* MFMA is issued as VALU instructions are, and then goes through a pipe of its own. */
-    if (c->unit == RP_REC_MFMA) {
-        at = later(at, port[RP_REC_VALU]);
-        port[RP_REC_VALU] = at + CU_SLOT_CLOCKS;
+    if (c->unit == RP_REC_MFMA || c->unit == RP_REC_VALU)
+        at = issue_valu(r, cu, w, c, at);
+    if (c->unit != RP_REC_VALU) {
+        port[c->port] = at + c->port_clocks;
+        r->stats->port_clocks[c->unit] += c->port_clocks;
     }
-    port[c->port] = at + c->port_clocks;
-    r->stats->port_clocks[c->unit] += c->port_clocks;
     r->stats->stall_clocks[c->unit] += at - clock;
     return at;
 }
@@ -683,6 +716,8 @@ static uint64_t miscellaneous(struct rp_timing_simulation *r, struct rp_cu_wave 
 static inline uint64_t after(const struct rp_timing_simulation *r, const struct rp_cu_wave *w,
                              const struct rp_program_code *c, uint64_t issued)
 {
+    if (c->unit == RP_REC_VALU)
+        return issued + later(CU_SLOT_CLOCKS, c->value ? valu_clocks(r, c) : 0);
     if (c->unit != RP_REC_BRANCH)
         return issued + CU_SLOT_CLOCKS;
     const struct rp_program_code *code = r->program.code;

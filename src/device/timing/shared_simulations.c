@@ -83,10 +83,10 @@ static void hash_code(const struct rp_wave_record *r, uint64_t ret[2])
     struct hash h = {{0}};
     for (uint32_t i = 0; i < r->code_count; i++) {
         const struct rp_rec_code *c = &r->code[i];
-        const uint8_t small[] = {c->unit,        c->misc,        c->issue_clocks, c->mfma_passes,
-                                 c->size_bytes,  c->vm,          c->exp,          c->lgkm,
-                                 c->counts_vm,   c->counts_lgkm, c->in_order,     c->read_count,
-                                 c->write_count, c->accumulator};
+        const uint8_t small[] = {c->unit,        c->misc,        c->valu,        c->issue_clocks,
+                                 c->mfma_passes, c->size_bytes,  c->vm,          c->exp,
+                                 c->lgkm,        c->counts_vm,   c->counts_lgkm, c->in_order,
+                                 c->read_count,  c->write_count, c->accumulator};
         hash_word(&h, c->pc);
         hash_word(&h, (uint64_t)c->op << 16 | c->value);
         hash_bytes(&h, small, sizeof small);

@@ -22,9 +22,9 @@ struct rp_arch;
  */
 
 struct rp_program_code {
-    uint32_t pc_dwords; /**< its low bits */
-    uint16_t line;      /**< index into rp_program.line */
-    uint16_t value;
+    uint32_t pc_dwords;  /**< its low bits */
+    uint16_t line;       /**< index into rp_program.line */
+    uint16_t value;      /**< NOP, SLEEP: clocks; VALU: enum rp_rec_valu */
     uint8_t unit, misc;  /**< enum rp_rec_unit, rp_rec_misc */
     uint8_t port;        /**< whose port it takes: scalar loads go through the scalar unit's */
     uint8_t port_clocks; /**< how long it takes its unit's port; matrix: its passes */
@@ -136,6 +136,7 @@ struct rp_timing_stats {
     uint64_t wait_clocks[RP_REC_UNITS]; /**< summed over waves: waiting for results of the unit
                                              (s_waitcnt, registers); MISC: at barriers */
     uint64_t port_clocks[RP_REC_UNITS]; /**< summed over SIMDs: the unit's port is taken */
+    uint64_t half_clocks; /**< the same for a half of a SIMD's VALU, while the other is free */
     uint64_t
         stall_clocks[RP_REC_UNITS]; /**< summed over waves: ready, but the unit takes nothing */
     uint64_t cu_busy_clocks;        /**< summed over compute units with a wave */
@@ -289,6 +290,7 @@ uint64_t rp_hierarchy_drained(struct rp_hierarchy *h);
 enum {
     RP_CU_SLOTS = 32, /**< waves of a CU, 8 per SIMD: CDNA3 */
     RP_CU_SIMDS = 4,
+    RP_CU_HALVES = 2,        /**< of a SIMD: its VALU's ports, where it has two */
     RP_CU_GROUP_WAVES = 16,  /**< of the largest workgroup */
     RP_CU_LAUNCH_CLOCKS = 1, /**< of a die's dispatcher, for a wave: assumed */
     RP_CU_LAP = 64,
@@ -318,6 +320,7 @@ struct rp_cu_wave {
     uint64_t mfma_until; /**< results of matrix instructions are pending until then */
     uint32_t fetched;    /**< code line + 1 */
     uint8_t simd;
+    uint8_t simd_slot;
     uint8_t lgkm_unit; /**< of the latest that lgkmcnt counts */
     bool waits;        /**< at a barrier */
     bool queued;       /**< has its place in front of the address unit: at queued_until */
@@ -348,10 +351,12 @@ struct rp_cu {
     uint64_t address_free;
     uint64_t lds_free, lds_port_free[RP_CU_SIMDS / 2]; /**< its banks; a port for two SIMDs */
     uint64_t port_free[RP_CU_SIMDS][RP_REC_UNITS];
-    uint64_t insts[RP_REC_UNITS];    /**< executed, by unit */
-    const struct rp_cu_group *ended; /**< the latest workgroup that has */
+    uint64_t valu_free[RP_CU_SIMDS][RP_CU_HALVES]; /**< waves of odd slots have the second one */
+    uint64_t insts[RP_REC_UNITS];                  /**< executed, by unit */
+    const struct rp_cu_group *ended;               /**< the latest workgroup that has */
     uint32_t number, die;
-    uint32_t used; /**< bit for each slot */
+    uint32_t used;                   /**< bit for each slot */
+    uint32_t simd_used[RP_CU_SIMDS]; /**< the same for slots of each SIMD */
     uint32_t simd_waves[RP_CU_SIMDS];
     uint64_t since, simd_since[RP_CU_SIMDS]; /**< busy since */
     uint32_t groups, waves;

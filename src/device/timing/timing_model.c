@@ -184,6 +184,12 @@ static double longest_wave(const struct rp_counts *c, const struct rp_timing_sta
     return (double)c->max_wave_cycles * (all > 0 ? larger(matrix, all - matrix) / all : 1);
 }
 
+/* Returns clocks of the VALU, summed over SIMDs. Its two halves work at once. */
+static double valu_clocks(const struct rp_timing_stats *stats)
+{
+    return (double)stats->port_clocks[RP_REC_VALU] + (double)stats->half_clocks / 2;
+}
+
 double rp_timing_floor_clocks(const struct rp_arch *arch, const struct rp_counts *c,
                               const struct rp_timing_stats *stats, enum rp_timing_floor resource)
 {
@@ -206,7 +212,7 @@ double rp_timing_floor_clocks(const struct rp_arch *arch, const struct rp_counts
     case RP_FLOOR_LDS:
         return spread(scale * (double)stats->lds_busy_clocks, cus, groups);
     case RP_FLOOR_VALU:
-        return spread(scale * (double)stats->port_clocks[RP_REC_VALU], simds, c->waves);
+        return spread(scale * valu_clocks(stats), simds, c->waves);
     case RP_FLOOR_MATRIX:
         return spread(scale * (double)stats->port_clocks[RP_REC_MFMA], simds, c->waves);
     case RP_FLOOR_ATOMICS:
@@ -236,7 +242,7 @@ void rp_timing_needs(const struct rp_arch *arch, const struct rp_counts *c,
     ret_ns[RP_SHARED_MALL] = ns * stats->level_clocks[RP_LEVEL_MALL];
     ret_ns[RP_SHARED_L2] = ns * stats->level_clocks[RP_LEVEL_L2];
     ret_ns[RP_SHARED_LDS] = ns * scale * (double)stats->lds_busy_clocks / cus;
-    ret_ns[RP_SHARED_VALU] = ns * scale * (double)stats->port_clocks[RP_REC_VALU] / simds;
+    ret_ns[RP_SHARED_VALU] = ns * scale * valu_clocks(stats) / simds;
     ret_ns[RP_SHARED_MATRIX] = ns * scale * (double)stats->port_clocks[RP_REC_MFMA] / simds;
     const double gbps = timing_link_gbps(arch, RP_PLACE_HOST);
     for (unsigned written = 0; written < 2 && gbps > 0; written++)
@@ -326,10 +332,27 @@ static double engine_clocks(const struct rp_arch *arch, double seconds)
     return seconds * arch->engine_clock_mhz * 1e6;
 }
 
+/* Returns how many VALU instructions may have been issued beside another (wave_record.c), at most.
+ */
+static double max_pairs(const uint64_t *counters)
+{
+    static const enum rp_device_counter kinds[] = {
+        RP_COUNTER_SQ_INSTS_VALU_ADD_F16, RP_COUNTER_SQ_INSTS_VALU_MUL_F16,
+        RP_COUNTER_SQ_INSTS_VALU_ADD_F32, RP_COUNTER_SQ_INSTS_VALU_MUL_F32,
+        RP_COUNTER_SQ_INSTS_VALU_FMA_F32, RP_COUNTER_SQ_INSTS_VALU_ADD_F64,
+        RP_COUNTER_SQ_INSTS_VALU_MUL_F64};
+    double instructions = 0;
+    for (size_t i = 0; i < RP_COUNT(kinds); i++)
+        instructions += (double)counters[kinds[i]];
+    return instructions / 2;
+}
+
 /* Returns clocks of the ports of a SIMD, which serve one instruction after another. */
-static double busiest_port(const uint64_t *counters)
+static double busiest_port(const struct rp_arch *arch, const uint64_t *counters)
 {
     double most = SLOT_CLOCKS * (double)counters[RP_COUNTER_SQ_ACTIVE_INST_VALU];
+    if (arch->timing && arch->timing->valu_ports == 2)
+        most -= SLOT_CLOCKS * max_pairs(counters);
     const double others = larger((double)counters[RP_COUNTER_SQ_INSTS_SALU] +
                                      (double)counters[RP_COUNTER_SQ_INSTS_SMEM],
                                  (double)counters[RP_COUNTER_SQ_INSTS_BRANCH]);
@@ -352,8 +375,9 @@ static double lowest_clocks(const struct rp_arch *arch, const struct rp_counts *
     clocks = larger(clocks, spread(SLOT_CLOCKS * (double)c->wave_insts,
                                    simds * arch->max_waves_per_simd, c->waves));
     if (counters) /* A loop that polls counts as in instructions_of(). */
-        clocks = larger(clocks, spread(smaller(busiest_port(counters), (double)c->issue_cycles),
-                                       simds, c->waves));
+        clocks =
+            larger(clocks, spread(smaller(busiest_port(arch, counters), (double)c->issue_cycles),
+                                  simds, c->waves));
     if (arch->timing)
         clocks = larger(clocks, spread(larger((double)c->read_bytes, (double)c->write_bytes) /
                                            arch->timing->l1_bytes_per_clock,

@@ -622,6 +622,46 @@ static void describe_registers(struct rp_rec_code *c, const struct rp_insn *in)
         c->write[c->write_count++] = sdst;
 }
 
+/* Tests whether an instruction reads vector registers alone: no scalar register, no constant, and
+ * no lane of another one (DPP, SDWA). */
+static bool reads_vectors_alone(const struct rp_insn *in)
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (in->src[i].kind != RP_OPND_NONE && in->src[i].kind != RP_OPND_VGPR)
+            return false;
+    return !(in->flags & (RP_IF_DPP | RP_IF_SDWA));
+}
+
+/* Additions, products and multiply-adds that nothing packs leave a second multiply-add unit of each
+ * lane idle, which another wave may use (rp_arch_timing.valu_ports). Of f64 there is one for
+ * multiply-adds. Others were not measured, and are taken to need the SIMD. */
+static enum rp_rec_valu valu_part(const struct rp_insn *in)
+{
+    if (!reads_vectors_alone(in))
+        return RP_REC_VALU_WHOLE;
+    switch (in->op) {
+    case RP_OP_v_add_f16:
+    case RP_OP_v_sub_f16:
+    case RP_OP_v_subrev_f16:
+    case RP_OP_v_mul_f16:
+    case RP_OP_v_add_f32:
+    case RP_OP_v_sub_f32:
+    case RP_OP_v_subrev_f32:
+    case RP_OP_v_mul_f32:
+    case RP_OP_v_fma_f32:
+    case RP_OP_v_fmac_f32:
+        return RP_REC_VALU_HALF;
+    case RP_OP_v_add_f64:
+    case RP_OP_v_mul_f64:
+        return RP_REC_VALU_HALF_F64;
+    case RP_OP_v_fma_f64:
+    case RP_OP_v_fmac_f64:
+        return RP_REC_VALU_WHOLE_F64;
+    default:
+        return RP_REC_VALU_WHOLE;
+    }
+}
+
 /** Describes an instruction at @p pc as the engine sees it. */
 static struct rp_rec_code rec_describe(const struct rp_insn *in, uint64_t pc)
 {
@@ -645,6 +685,8 @@ static struct rp_rec_code rec_describe(const struct rp_insn *in, uint64_t pc)
     }
     if (c.unit == RP_REC_MISC)
         describe_misc(&c, in);
+    if (c.unit == RP_REC_VALU)
+        c.valu = (uint8_t)valu_part(in);
     describe_registers(&c, in);
     return c;
 }

@@ -51,6 +51,14 @@ enum rp_rec_misc {
     RP_REC_END,
 };
 
+/** This says what part of its SIMD a VALU instruction takes. */
+enum rp_rec_valu {
+    RP_REC_VALU_WHOLE = 0,
+    RP_REC_VALU_WHOLE_F64, /**< f64 multiply-add that reads vector registers alone */
+    RP_REC_VALU_HALF,      /**< f16 or f32 that one of two multiply-add units does, likewise */
+    RP_REC_VALU_HALF_F64,
+};
+
 struct rp_rec_regs {
     uint16_t first;
     uint16_t count; /**< 0 = none */
@@ -62,6 +70,7 @@ struct rp_rec_code {
     uint16_t op;           /**< row of the opcode table (instruction.h) */
     uint8_t unit;          /**< enum rp_rec_unit */
     uint8_t misc;          /**< enum rp_rec_misc */
+    uint8_t valu;          /**< enum rp_rec_valu */
     uint8_t issue_clocks;  /**< how long it keeps the unit's port of its SIMD */
     uint8_t mfma_passes;   /**< of 4 clocks */
     uint8_t size_bytes;    /**< of its encoding */

@@ -43,6 +43,11 @@ uint32_t made_code(struct made *m, struct rp_rec_code code)
     return m->codes++;
 }
 
+struct rp_rec_code made_described(const struct rp_insn *in)
+{
+    return rec_describe(in, 0x10000);
+}
+
 uint32_t made_valu(struct made *m, uint8_t issue_clocks)
 {
     return made_code(m, (struct rp_rec_code){.unit = RP_REC_VALU, .issue_clocks = issue_clocks});

@@ -34,6 +34,8 @@ void made_free(struct made *m);
 uint32_t made_code(struct made *m, struct rp_rec_code code);
 
 /** The common ones. Registers are numbers of VGPRs, -1 = none. */
+/** Returns what a record says of an instruction. */
+struct rp_rec_code made_described(const struct rp_insn *in);
 uint32_t made_valu(struct made *m, uint8_t issue_clocks);
 uint32_t made_mfma(struct made *m, uint8_t passes, int d, int a, int c, unsigned registers);
 uint32_t made_use(struct made *m, int v);

@@ -93,6 +93,102 @@ static void a_full_machine_issues_as_fast(void **state)
     assert_int_equal(clocks[1] - clocks[0], 40 * 8 * 4);
 }
 
+static enum rp_rec_valu part_of(enum rp_op op, unsigned vectors, unsigned others, uint32_t flags)
+{
+    struct rp_insn in = {.op = (uint16_t)op, .fmt = RP_FMT_VOP3, .flags = flags};
+    for (unsigned i = 0; i < vectors + others; i++)
+        in.src[i] =
+            (struct rp_opnd){.kind = i < vectors ? RP_OPND_VGPR : RP_OPND_SGPR, .dwords = 1};
+    return (enum rp_rec_valu)made_described(&in).valu;
+}
+
+/* What was measured to be issued beside another (bench/published.csv, class valu-rate): fma3 and
+ * not fma2, add2 and not add1, adds and products of f64 and not their multiply-adds. */
+static void chains_of_vector_registers_take_half_a_simd(void **state)
+{
+    (void)state;
+    assert_int_equal(part_of(RP_OP_v_fma_f32, 3, 0, 0), RP_REC_VALU_HALF);
+    assert_int_equal(part_of(RP_OP_v_fma_f32, 2, 1, 0), RP_REC_VALU_WHOLE);
+    assert_int_equal(part_of(RP_OP_v_add_f16, 2, 0, 0), RP_REC_VALU_HALF);
+    assert_int_equal(part_of(RP_OP_v_mul_f32, 1, 1, 0), RP_REC_VALU_WHOLE);
+    assert_int_equal(part_of(RP_OP_v_add_f64, 2, 0, 0), RP_REC_VALU_HALF_F64);
+    assert_int_equal(part_of(RP_OP_v_mul_f64, 1, 1, 0), RP_REC_VALU_WHOLE);
+    assert_int_equal(part_of(RP_OP_v_fma_f64, 3, 0, 0), RP_REC_VALU_WHOLE_F64);
+    assert_int_equal(part_of(RP_OP_v_fma_f64, 2, 1, 0), RP_REC_VALU_WHOLE);
+    assert_int_equal(part_of(RP_OP_v_pk_fma_f32, 3, 0, 0), RP_REC_VALU_WHOLE);
+    assert_int_equal(part_of(RP_OP_v_add_f32, 2, 0, RP_IF_DPP), RP_REC_VALU_WHOLE);
+    assert_int_equal(part_of(RP_OP_v_mul_f32, 2, 0, RP_IF_SDWA), RP_REC_VALU_WHOLE);
+    assert_int_equal(part_of(RP_OP_v_add_u32, 2, 0, 0), RP_REC_VALU_WHOLE);
+}
+
+static enum rp_rec_valu part, other_part;
+
+/* Waves of odd slots of a SIMD, which are in other fours of waves, may do something else. */
+static struct made *parts_made(uint32_t waves, uint32_t count)
+{
+    struct made *m = made_new(1, waves);
+    const uint32_t c[2] = {
+        made_code(m, (struct rp_rec_code){.unit = RP_REC_VALU, .valu = (uint8_t)part}),
+        made_code(m, (struct rp_rec_code){.unit = RP_REC_VALU, .valu = (uint8_t)other_part})};
+    for (uint32_t w = 0; w < waves; w++)
+        for (uint32_t i = 0; i < count; i++)
+            made_step(made_wave(m, 0, w), c[w / 4 % 2]);
+    return m;
+}
+
+/* Published chains of one operation: three waves of a SIMD take as long as four. */
+static void two_waves_share_a_simd_where_the_second_unit_is_idle(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rp_rec_valu part, other_part;
+        uint32_t waves, clocks;
+    } cases[] = {
+        {RP_REC_VALU_HALF, RP_REC_VALU_HALF, 1, 4},
+        {RP_REC_VALU_HALF, RP_REC_VALU_HALF, 4, 4},
+        {RP_REC_VALU_HALF, RP_REC_VALU_HALF, 8, 4},
+        {RP_REC_VALU_HALF, RP_REC_VALU_HALF, 12, 8},
+        {RP_REC_VALU_HALF, RP_REC_VALU_HALF, 16, 8},
+        {RP_REC_VALU_HALF_F64, RP_REC_VALU_HALF_F64, 4, 5},
+        {RP_REC_VALU_HALF_F64, RP_REC_VALU_HALF_F64, 8, 5},
+        {RP_REC_VALU_HALF_F64, RP_REC_VALU_HALF_F64, 16, 10},
+        {RP_REC_VALU_WHOLE_F64, RP_REC_VALU_WHOLE_F64, 4, 5},
+        {RP_REC_VALU_WHOLE_F64, RP_REC_VALU_WHOLE_F64, 8, 8},
+        {RP_REC_VALU_WHOLE, RP_REC_VALU_WHOLE, 8, 8},
+        {RP_REC_VALU_HALF, RP_REC_VALU_WHOLE, 8, 8},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        part = cases[i].part;
+        other_part = cases[i].other_part;
+        assert_int_equal(slope(parts_made, cases[i].waves, 500), 500 * cases[i].clocks);
+    }
+    part = other_part = RP_REC_VALU_HALF;
+    struct made *m = parts_made(8, 500);
+    const struct rp_timing_stats s = made_run(m);
+    assert_int_equal(s.half_clocks, 8 * 500 * 4);
+    assert_int_equal(s.port_clocks[RP_REC_VALU], 0);
+    made_free(m);
+}
+
+/* Matrix instructions are issued by the whole SIMD. */
+static void nothing_is_issued_beside_a_matrix_instruction(void **state)
+{
+    (void)state;
+    uint64_t clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_new(1, 8);
+        const uint32_t mfma = made_mfma(m, 1, 0, -1, -1, 4);
+        const uint32_t half =
+            made_code(m, (struct rp_rec_code){.unit = RP_REC_VALU, .valu = RP_REC_VALU_HALF});
+        for (uint32_t w = 0; w < 8; w++)
+            for (uint32_t i = 0; i < 300 * (k + 1); i++)
+                made_step(made_wave(m, 0, w), w < 4 ? mfma : half);
+        clocks[k] = made_run(m).replay_clocks;
+        made_free(m);
+    }
+    assert_int_equal(clocks[1] - clocks[0], 300 * 8);
+}
+
 /* SALU and VALU are different ports: two waves of one SIMD overlap. */
 static void different_units_overlap(void **state)
 {
@@ -980,6 +1076,9 @@ int main(void)
         cmocka_unit_test(a_sample_that_tells_nothing_is_not_taken),
         cmocka_unit_test(a_simd_issues_every_four_clocks),
         cmocka_unit_test(a_full_machine_issues_as_fast),
+        cmocka_unit_test(chains_of_vector_registers_take_half_a_simd),
+        cmocka_unit_test(two_waves_share_a_simd_where_the_second_unit_is_idle),
+        cmocka_unit_test(nothing_is_issued_beside_a_matrix_instruction),
         cmocka_unit_test(different_units_overlap),
         cmocka_unit_test(matrix_pipes_take_passes),
         cmocka_unit_test(scalar_loads_take_the_scalar_port),

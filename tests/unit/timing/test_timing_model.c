@@ -145,6 +145,8 @@ static void units_take_what_their_work_takes(void **state)
     s = quarter();
     s.port_clocks[RP_REC_VALU] = 1216 * 100000;
     takes(RP_FLOOR_VALU, &all_of_it, &s, 400000);
+    s.half_clocks = 1216 * 50000; /* of both halves of each SIMD together */
+    takes(RP_FLOOR_VALU, &all_of_it, &s, 500000);
     s = quarter();
     s.port_clocks[RP_REC_MFMA] = 1216 * 100000;
     takes(RP_FLOOR_MATRIX, &all_of_it, &s, 400000);
@@ -284,6 +286,9 @@ static void the_lower_end_is_what_is_surely_needed(void **state)
     counters[RP_COUNTER_SQ_ACTIVE_INST_VALU] = 1216 * 25000;
     ends(&c, counters, 2500, clocks);
     is_near(clocks[0], 100000);
+    counters[RP_COUNTER_SQ_INSTS_VALU_FMA_F32] = 1216 * 20000; /* two at once, perhaps */
+    ends(&c, counters, 2500, clocks);
+    is_near(clocks[0], 60000);
     counters[RP_COUNTER_SQ_VALU_MFMA_BUSY_CYCLES] = 1216 * 200000;
     ends(&c, counters, 2500, clocks);
     is_near(clocks[0], 200000);
