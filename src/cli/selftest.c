@@ -139,7 +139,7 @@ static json_t *judge(const struct rp_selftest *test, const struct check *check, 
     double value = 0, other = 0;
     const enum found found = number_of(test->steps[check->step].values, check->value, &value);
     const enum found known = other_of(test, check, &other);
-    const bool here = check->where == ANY || (check->where == SOFTWARE) == test->software;
+    const bool here = check->where == ANY || (check->where == SOFTWARE) == test->work.software;
     const bool judged = here && found != NULL_VALUE && known != NULL_VALUE;
     const enum found both = found == MISSING || known == MISSING ? MISSING : FOUND;
     const bool passed = both == FOUND && holds(check, value, other);
@@ -267,7 +267,7 @@ static json_t *step_json(const struct rp_selftest_result *result, size_t step)
 
 static json_t *machine_json(const struct rp_selftest *test)
 {
-    char *version = test->env->rocprofv3 ? rp_tracer_rocprofv3.version(test->env) : NULL;
+    char *version = test->work.env->rocprofv3 ? rp_tracer_rocprofv3.version(test->work.env) : NULL;
     rp_autofree char *driver = rp_read_line("/sys/module/amdgpu/version");
     rp_autofree char *release = NULL;
     struct utsname host;
@@ -275,10 +275,11 @@ static json_t *machine_json(const struct rp_selftest *test)
     release = uname(&host) == 0 ? rp_selftest_anonymous(host.release) : NULL;
     json_t *machine = json_pack(
         "{s:s, s:s, s:o, s:i, s:i, s:o, s:s, s:o, s:o, s:o}", "device",
-        rp_device_label(test->options.device), "isa", test->isa, "product",
-        rp_text_json(test->arch.product), "compute_units", (int)test->arch.compute_units, "gpus",
-        (int)test->env->gpu_count, "rocm_version", rp_text_json(test->env->rocm_version),
-        "rocm_kind", test->env->rocm_kind == RP_ROCM_PRIVATE ? "private" : "installed", "rocprofv3",
+        rp_device_label(test->work.options.device), "isa", test->work.isa, "product",
+        rp_text_json(test->work.arch.product), "compute_units", (int)test->work.arch.compute_units,
+        "gpus", (int)test->work.env->gpu_count, "rocm_version",
+        rp_text_json(test->work.env->rocm_version), "rocm_kind",
+        test->work.env->rocm_kind == RP_ROCM_PRIVATE ? "private" : "installed", "rocprofv3",
         rp_text_json(version), "linux", rp_text_json(release), "amdgpu", rp_text_json(driver));
     free(version);
     return machine;
@@ -333,7 +334,7 @@ static void put_verdict(const struct rp_selftest *test, const struct rp_page *pa
     const struct counts counts = count_steps(test);
     const size_t failed = counts.of[RP_SELFTEST_FAILED], passed = counts.of[RP_SELFTEST_PASSED];
     const char *where =
-        test->software ? "with the software device on this machine" : "on this machine";
+        test->work.software ? "with the software device on this machine" : "on this machine";
     rp_autobuf line = {0};
 
     if (failed)
@@ -388,7 +389,7 @@ static void put_text(const struct rp_selftest *test, const char *path, struct rp
     const struct rp_page page = rp_page_of_words(to, rp_cli_style());
 
     put_verdict(test, &page);
-    if (test->software)
+    if (test->work.software)
         rp_page_words(&page, RP_INK_YELLOW, 0, 2,
                       "SOFTWARE DEVICE: nothing was run on a GPU; times are modelled");
     rp_buf_puts(to, "\n");
@@ -445,7 +446,7 @@ static void take(struct rp_selftest *test, size_t step, int rc, json_t *values,
 static int64_t deadline_of(const struct rp_selftest *test, size_t step)
 {
     const int64_t own_ns = rp_now_ns() + steps[step].seconds * INT64_C(1000000000) *
-                                             (test->software ? SOFTWARE_PATIENCE : 1);
+                                             (test->work.software ? SOFTWARE_PATIENCE : 1);
 
     return test->end_ns && test->end_ns < own_ns ? test->end_ns : own_ns;
 }
@@ -467,7 +468,7 @@ static void run_step(struct rp_selftest *test, size_t step)
                                steps[step].name));
         return;
     }
-    test->deadline_ns = deadline_of(test, step);
+    test->work.deadline_ns = deadline_of(test, step);
     values = json_object();
     const int rc = steps[step].run(test, values, &err);
     result->seconds = (double)(rp_now_ns() - begun_ns) / 1e9;
@@ -532,7 +533,7 @@ static int choose_steps(struct rp_selftest *test, const struct rp_word_list *wor
 
 static void choose_sizes(struct rp_selftest *test)
 {
-    const unsigned cus = test->arch.compute_units ? test->arch.compute_units : 64;
+    const unsigned cus = test->work.arch.compute_units ? test->work.arch.compute_units : 64;
 
     test->modelled = (struct rp_selftest_sizes){.blocks = cus * 4,
                                                 .rounds = 4,
@@ -547,7 +548,7 @@ static void choose_sizes(struct rp_selftest *test)
                                                 .overlap_rounds = 100,
                                                 .streams = 4};
     test->sizes = test->modelled;
-    if (test->software)
+    if (test->work.software)
         return;
     test->sizes.rounds = 2000; /* kernels of about a millisecond */
     test->sizes.launches = 8;
@@ -560,81 +561,21 @@ static void choose_sizes(struct rp_selftest *test)
     test->sizes.overlap_rounds = 20000;
 }
 
-/* What is not in our tables still has a name and a size. */
-static int find_gpu(struct rp_selftest *test, struct rp_err *err)
-{
-    rp_cleanup(rp_device_identity_free) struct rp_device_identity identity = {0};
-    char spec[64];
-    int rc = rp_device_identify(test->env, &test->options, &identity, err);
-
-    if (rc < 0)
-        return rc;
-    snprintf(test->isa, sizeof test->isa, "%s", identity.gfx);
-    if (test->software) {
-        test->arch = rp_software_gpu(&test->options);
-        return 0;
-    }
-    if (rp_arch_spec(test->isa, identity.gpu, spec, sizeof spec) != 0)
-        snprintf(spec, sizeof spec, "%s", test->isa);
-    rp_arch_select(spec, &test->arch);
-    if (!test->arch.name)
-        test->arch.software_refusal = "it is not in the tables";
-    if (identity.compute_units)
-        test->arch.compute_units = identity.compute_units;
-    if (!test->arch.wave_size)
-        test->arch.wave_size = strncmp(test->isa, "gfx9", 4) == 0 ? 64 : 32;
-    return 0;
-}
-
-/* The workload is beside this program, or with the injected libraries once installed. */
-static int find_programs(struct rp_selftest *test, struct rp_err *err)
-{
-    rp_autofree char *here = NULL;
-    int rc = rp_executable_dir(&here, err);
-
-    if (rc < 0)
-        return rc;
-    test->suite = rp_path_join(here, "rocm-perf");
-    test->code = rp_path_join(test->folder, "kernels.hsaco");
-    test->workload = rp_path_join(here, "rocm-perf-selftest");
-    if (!rp_path_exists(test->workload)) {
-        free(test->workload);
-        test->workload = rp_format("%s/../lib/rocm-perf-lab/rocm-perf-selftest", here);
-    }
-    if (!rp_path_exists(test->workload))
-        return rp_fail(err, RP_ENVIRONMENT,
-                       "rocm-perf-selftest is not beside this program; build or install "
-                       "rocm-perf-lab completely");
-    if (!test->env->rocm_libraries)
-        return rp_fail(err, RP_ENVIRONMENT, "%s",
-                       test->env->rocm_problem ? test->env->rocm_problem
-                                               : "there is no ROCm here; run rocm-perf doctor");
-    test->libraries = rp_strdup(test->env->rocm_libraries);
-    return 0;
-}
-
 static int prepare(struct rp_selftest *test, const struct rp_doctor_cli *cli, struct rp_err *err)
 {
     int rc = choose_steps(test, &cli->steps, err);
 
-    rp_device_options_read(cli->device, 0, 0, -1, &test->options);
-    if (rc == 0)
-        rc = rp_device_resolve(test->env, &test->options, err);
+    rp_device_options_read(cli->device, 0, 0, -1, &test->work.options);
     if (rc == 0)
         rc = rp_check_output(cli->output, err);
     if (rc == 0)
-        rc = rp_temporary_folder(&test->folder, err);
-    test->software = test->options.device == RP_DEVICE_SOFTWARE;
-    if (rc == 0)
-        rc = find_programs(test, err);
-    if (rc == 0)
-        rc = find_gpu(test, err);
+        rc = rp_workload_open(&test->work, err);
     if (rc < 0)
         return rc;
     choose_sizes(test);
     test->tracer = (const char *const[]){"auto", "rocprofv3", "builtin"}[cli->tracer];
     test->begun_ns = rp_now_ns();
-    test->end_ns = test->software ? 0 : test->begun_ns + ALL_S * INT64_C(1000000000);
+    test->end_ns = test->work.software ? 0 : test->begun_ns + ALL_S * INT64_C(1000000000);
     return 0;
 }
 
@@ -645,11 +586,7 @@ static void selftest_free(struct rp_selftest *test)
         json_decref(test->steps[i].values);
         json_decref(test->steps[i].checks);
     }
-    rp_temporary_folder_remove(&test->folder);
-    free(test->suite);
-    free(test->workload);
-    free(test->libraries);
-    free(test->code);
+    rp_workload_close(&test->work);
 }
 
 static int print(const struct rp_selftest *test, const struct rp_doctor_cli *cli)
@@ -675,7 +612,7 @@ static int exit_code(const struct rp_selftest *test)
 
 int rp_cmd_selftest(const struct rp_environment *env, const struct rp_doctor_cli *cli)
 {
-    rp_cleanup(selftest_free) struct rp_selftest test = {.env = env};
+    rp_cleanup(selftest_free) struct rp_selftest test = {.work = {.env = env}};
     struct rp_err err = RP_ERR_INIT;
     int rc;
 

@@ -12,8 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/machine.h"
-#include "run/run_program.h"
+#include "cli/workload.h"
 
 struct rp_doctor_cli;
 struct rp_err;
@@ -49,20 +48,11 @@ struct rp_selftest_result {
 };
 
 struct rp_selftest {
-    const struct rp_environment *env;
-    struct rp_run_options options; /**< resolved */
-    bool software;
-    struct rp_arch arch; /**< of the GPU, as far as it is known */
-    char isa[32];        /**< "gfx942" */
-    const char *tracer;  /**< of counters and thread traces: a word of profile --tracer */
+    struct rp_workload work; /**< its deadline is that of the step */
+    const char *tracer;      /**< of counters and thread traces: a word of profile --tracer */
     struct rp_selftest_sizes sizes, modelled;
-    char *folder;                /**< for everything that is made */
-    char *suite;                 /**< this program */
-    char *workload;              /**< rocm-perf-selftest */
-    char *libraries;             /**< folder of the ROCm in use */
-    char *code;                  /**< code object with the kernels */
-    int64_t begun_ns, ended_ns;  /**< of all; of the last step that has ended */
-    int64_t end_ns, deadline_ns; /**< when all must have ended, 0: ever; when the step must */
+    int64_t begun_ns, ended_ns; /**< of all; of the last step that has ended */
+    int64_t end_ns;             /**< when all must have ended, 0: ever */
     bool interrupted;
     struct rp_selftest_result steps[RP_SELFTEST_STEPS];
 };
@@ -74,8 +64,6 @@ enum { RP_SELFTEST_SKIP = 1 }; /**< a step cannot run here: the reason is in its
 typedef int rp_selftest_fn(struct rp_selftest *test, json_t *values, struct rp_err *err);
 #define STEP(id, ...) rp_selftest_fn rp_selftest_##id;
 #include "cli/selftest_steps.def"
-
-extern const char rp_selftest_kernels[]; /**< the source of the kernels */
 
 /** Returns the name of a step. */
 const char *rp_selftest_name(enum rp_selftest_step step);

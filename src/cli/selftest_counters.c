@@ -24,7 +24,7 @@ static double counter(const json_t *profile, const char *kernel, const char *nam
 
 static void counter_values(const struct rp_selftest *test, const json_t *profile, json_t *values)
 {
-    const double waves = (double)test->sizes.blocks * RP_SELFTEST_BLOCK / test->arch.wave_size;
+    const double waves = (double)test->sizes.blocks * RP_SELFTEST_BLOCK / test->work.arch.wave_size;
 
     rp_selftest_put(values, "waves_expected", waves);
     rp_selftest_put(values, "fma_expected", waves * RP_SELFTEST_FMA_A_ROUND * test->sizes.rounds);
@@ -85,35 +85,35 @@ static void all_counters(const json_t *profile, json_t *values)
 
 static bool can_count(const struct rp_selftest *test)
 {
-    return test->software ? strcmp(test->tracer, "rocprofv3") != 0 || test->env->rocprofv3
-                          : test->env->rocprofv3 && strcmp(test->tracer, "builtin") != 0;
+    return test->work.software ? strcmp(test->tracer, "rocprofv3") != 0 || test->work.env->rocprofv3
+                               : test->work.env->rocprofv3 && strcmp(test->tracer, "builtin") != 0;
 }
 
 int rp_selftest_counters(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
     json_t *profile = NULL, *roofline = NULL;
     int rc;
 
     if (!can_count(test))
         return rp_selftest_no_rocprofv3(err);
-    rp_selftest_suite(test, "profile", &words);
-    rp_selftest_add_device(test, &words);
+    rp_workload_suite(&test->work, "profile", &words);
+    rp_workload_add_device(&test->work, &words);
     for (const char *const *each =
              (const char *const[]){"--runs", "1", "--json", "--roofline", "--pmc",
                                    "SQ_WAVES SQ_INSTS_VALU_FMA_F32 SQ_INSTS_VMEM_RD "
                                    "SQ_INSTS_VMEM_WR SQ_INSTS_LDS",
                                    "--tracer", test->tracer, "-o", "counters", NULL};
          *each; each++)
-        rp_selftest_word(&words, "%s", *each);
-    rp_selftest_add_workload(test, "counted", "counters", &words);
-    rp_selftest_word(&words, "%u", test->sizes.blocks);
-    rp_selftest_word(&words, "%u", test->sizes.rounds);
-    rp_selftest_word(&words, "%u", test->sizes.copy_mib);
-    rp_selftest_word(&words, "%u", rp_selftest_has_matrix(test) ? test->sizes.matrix_rounds : 0);
-    rc = rp_selftest_run_json(test, "counters", &words, &profile, err);
+        rp_workload_word(&words, "%s", *each);
+    rp_workload_add(&test->work, "counted", "counters", &words);
+    rp_workload_word(&words, "%u", test->sizes.blocks);
+    rp_workload_word(&words, "%u", test->sizes.rounds);
+    rp_workload_word(&words, "%u", test->sizes.copy_mib);
+    rp_workload_word(&words, "%u", rp_selftest_has_matrix(test) ? test->sizes.matrix_rounds : 0);
+    rc = rp_workload_run_json(&test->work, "counters", &words, &profile, err);
     if (rc == 0)
-        rc = rp_selftest_read_json(test, "counters/roofline.json", &roofline, err);
+        rc = rp_workload_read_json(&test->work, "counters/roofline.json", &roofline, err);
     if (rc == 0) {
         counter_values(test, profile, values);
         roofline_values(test, roofline, values);
@@ -175,7 +175,7 @@ static void thread_trace_values(const struct rp_selftest *test, const json_t *tr
  * GPU. */
 static void label_values(const struct rp_selftest *test, json_t *values)
 {
-    rp_autofree char *path = rp_format("%s/thread_trace/analysis.json", test->folder);
+    rp_autofree char *path = rp_format("%s/thread_trace/analysis.json", test->work.folder);
     json_t *analysis = json_load_file(path, 0, NULL);
     const json_t *kernel =
         rp_selftest_named(json_object_get(analysis, "kernels"), RP_SELFTEST_KNOWN);
@@ -194,24 +194,24 @@ static void label_values(const struct rp_selftest *test, json_t *values)
 
 static int profile_deep(struct rp_selftest *test, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
 
-    rp_selftest_suite(test, "profile", &words);
-    rp_selftest_add_device(test, &words);
+    rp_workload_suite(&test->work, "profile", &words);
+    rp_workload_add_device(&test->work, &words);
     for (const char *const *each =
              (const char *const[]){"--runs", "1", "--quiet", "--deep-analysis",
                                    "--kernel-include-regex", RP_SELFTEST_KNOWN, "--tracer",
                                    test->tracer, "-o", "thread_trace", NULL};
          *each; each++)
-        rp_selftest_word(&words, "%s", *each);
+        rp_workload_word(&words, "%s", *each);
     rp_selftest_add_known(test, "thread_trace", test->sizes.rounds, 1, &words);
-    return rp_selftest_run_words(test, "thread_trace", &words, NULL, err);
+    return rp_workload_run(&test->work, "thread_trace", &words, NULL, err);
 }
 
 /* Whether the decoder is what is missing stands in what profile has said. */
 static int no_thread_trace(const struct rp_selftest *test, struct rp_err *err)
 {
-    rp_autofree char *path = rp_format("%s/thread_trace.err", test->folder);
+    rp_autofree char *path = rp_format("%s/thread_trace.err", test->work.folder);
     rp_autofree char *said = rp_read_text(path, 1 << 20);
 
     if (said && strstr(said, "decoder")) {
@@ -231,15 +231,16 @@ int rp_selftest_thread_trace(struct rp_selftest *test, json_t *values, struct rp
 
     if (!can_count(test))
         return rp_selftest_no_rocprofv3(err);
-    if (test->software && !test->arch.timing) {
-        rp_fail(err, RP_ENVIRONMENT, "the software device has no thread traces of %s", test->isa);
+    if (test->work.software && !test->work.arch.timing) {
+        rp_fail(err, RP_ENVIRONMENT, "the software device has no thread traces of %s",
+                test->work.isa);
         return RP_SELFTEST_SKIP;
     }
     rc = profile_deep(test, err);
     if (rc == -RP_INTERRUPTED)
         return rc;
     if (rc == 0)
-        rc = rp_selftest_read_json(test, "thread_trace/thread_trace.json", &traces, err);
+        rc = rp_workload_read_json(&test->work, "thread_trace/thread_trace.json", &traces, err);
     const json_t *first = json_array_get(json_object_get(traces, "thread_trace"), 0);
     if (rc == 0 && first) {
         thread_trace_values(test, first, values);

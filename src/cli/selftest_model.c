@@ -12,30 +12,30 @@
 #include "cli/selftest_steps.h"
 #include "trace/rocpd.h"
 
-static void add_sizes(const unsigned *sizes, size_t count, struct rp_selftest_words *words)
+static void add_sizes(const unsigned *sizes, size_t count, struct rp_workload_words *words)
 {
     for (size_t i = 0; i < count; i++)
-        rp_selftest_word(words, "%u", sizes[i]);
+        rp_workload_word(words, "%u", sizes[i]);
 }
 
 /* Times of the second half of the launches: the first ones made their queues. */
 static int overlap_values(struct rp_selftest *test, const char *name, const char *prefix,
                           json_t *values, struct rp_err *err)
 {
-    rp_autofree char *path = rp_format("%s/%s/trace_results.db", test->folder, name);
+    rp_autofree char *path = rp_format("%s/%s/trace_results.db", test->work.folder, name);
     rp_autofree char *key = rp_format("%soverlap", prefix);
     struct rp_store *store = NULL;
-    struct rp_selftest_trace trace = {0};
+    struct rp_workload_trace trace = {0};
     int64_t begin = INT64_MAX, end = 0, sum = 0;
     size_t launches = 0;
     int rc = rp_store_open(path, &store, err);
 
     if (rc == 0)
-        rc = rp_selftest_read_trace(store, &trace, err);
+        rc = rp_workload_read_trace(store, &trace, err);
     for (size_t i = 0; rc == 0 && i < trace.dispatch_count; i++) {
         const struct rp_row_dispatch *d = &trace.dispatches[i];
 
-        if (!rp_selftest_is_named(&trace, d, RP_SELFTEST_KNOWN) ||
+        if (!rp_workload_is_named(&trace, d, RP_SELFTEST_KNOWN) ||
             ++launches <= test->sizes.streams)
             continue;
         begin = d->start_ns < begin ? d->start_ns : begin;
@@ -55,23 +55,23 @@ static int profile_overlap(struct rp_selftest *test, bool model, const char *nam
     const unsigned sizes[] = {test->sizes.overlap_blocks,
                               (model ? test->modelled : test->sizes).overlap_rounds,
                               test->sizes.streams};
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
 
-    rp_selftest_suite(test, "profile", &words);
-    (model ? rp_selftest_add_model : rp_selftest_add_device)(test, &words);
+    rp_workload_suite(&test->work, "profile", &words);
+    (model ? rp_workload_add_model : rp_workload_add_device)(&test->work, &words);
     for (const char *const *each = (const char *const[]){"--runs", "1", "--quiet", "--tracer",
                                                          "builtin", "-o", name, NULL};
          *each; each++)
-        rp_selftest_word(&words, "%s", *each);
-    rp_selftest_add_workload(test, "overlap", name, &words);
+        rp_workload_word(&words, "%s", *each);
+    rp_workload_add(&test->work, "overlap", name, &words);
     add_sizes(sizes, 3, &words);
-    return rp_selftest_run_words(test, name, &words, NULL, err);
+    return rp_workload_run(&test->work, name, &words, NULL, err);
 }
 
 /* Whether there is a model of this GPU to compare with. */
 static bool is_modelled(const struct rp_selftest *test)
 {
-    return !test->arch.software_refusal && test->env->device_library;
+    return !test->work.arch.software_refusal && test->work.env->device_library;
 }
 
 int rp_selftest_overlap(struct rp_selftest *test, json_t *values, struct rp_err *err)
@@ -94,16 +94,16 @@ enum { FUNCTIONS = 7, APPROXIMATION_BLOCKS = 16 };
 static int approximate(struct rp_selftest *test, bool model, const char *name, void **ret,
                        size_t *ret_bytes, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
-    rp_autofree char *path = rp_format("%s/%s.floats", test->folder, name);
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
+    rp_autofree char *path = rp_format("%s/%s.floats", test->work.folder, name);
     int rc;
 
-    rp_selftest_suite(test, "run", &words);
-    (model ? rp_selftest_add_model : rp_selftest_add_device)(test, &words);
-    rp_selftest_add_workload(test, "approximate", name, &words);
-    rp_selftest_word(&words, "%d", APPROXIMATION_BLOCKS);
-    rp_selftest_word(&words, "%s", path);
-    rc = rp_selftest_run_words(test, name, &words, NULL, err);
+    rp_workload_suite(&test->work, "run", &words);
+    (model ? rp_workload_add_model : rp_workload_add_device)(&test->work, &words);
+    rp_workload_add(&test->work, "approximate", name, &words);
+    rp_workload_word(&words, "%d", APPROXIMATION_BLOCKS);
+    rp_workload_word(&words, "%s", path);
+    rc = rp_workload_run(&test->work, name, &words, NULL, err);
     return rc < 0 ? rc : rp_read_file(path, 1 << 20, RP_PROGRAM, ret, ret_bytes, err);
 }
 
@@ -170,14 +170,14 @@ static int run_rates(struct rp_selftest *test, bool model, const char *name,
                               s->lds_rounds,
                               s->fma_rounds,
                               rp_selftest_has_matrix(test) ? s->matrix_rounds : 0};
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
     int rc;
 
-    rp_selftest_suite(test, "run", &words);
-    (model ? rp_selftest_add_model : rp_selftest_add_device)(test, &words);
-    rp_selftest_add_workload(test, "rates", name, &words);
+    rp_workload_suite(&test->work, "run", &words);
+    (model ? rp_workload_add_model : rp_workload_add_device)(&test->work, &words);
+    rp_workload_add(&test->work, "rates", name, &words);
     add_sizes(sizes, sizeof sizes / sizeof *sizes, &words);
-    rc = rp_selftest_run_words(test, name, &words, NULL, err);
+    rc = rp_workload_run(&test->work, name, &words, NULL, err);
     return rc < 0 ? rc : rp_selftest_read_said(test, name, ret, err);
 }
 

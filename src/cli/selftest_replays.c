@@ -63,7 +63,7 @@ static int check_memory(struct rp_capture *capture, const struct rp_capture_memo
 
 static int capture_values(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    rp_autofree char *folder = rp_path_join(test->folder, "captured");
+    rp_autofree char *folder = rp_path_join(test->work.folder, "captured");
     struct rp_capture *capture = NULL;
     struct rp_selftest_said said;
     int rc = rp_selftest_read_said(test, "isolate", &said, err);
@@ -89,34 +89,34 @@ static int capture_values(struct rp_selftest *test, json_t *values, struct rp_er
 
 int rp_selftest_isolate(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
     int rc;
 
-    rp_selftest_suite(test, "isolate", &words);
-    rp_selftest_add_device(test, &words);
+    rp_workload_suite(&test->work, "isolate", &words);
+    rp_workload_add_device(&test->work, &words);
     for (const char *const *each = (const char *const[]){"--kernel", "selftest_change",
                                                          "--no-self-check", "-o", "captured", NULL};
          *each; each++)
-        rp_selftest_word(&words, "%s", *each);
-    rp_selftest_add_workload(test, "change", "isolate", &words);
-    rp_selftest_word(&words, "%d", CHANGE_BLOCKS);
-    rc = rp_selftest_run_words(test, "isolate", &words, NULL, err);
+        rp_workload_word(&words, "%s", *each);
+    rp_workload_add(&test->work, "change", "isolate", &words);
+    rp_workload_word(&words, "%d", CHANGE_BLOCKS);
+    rc = rp_workload_run(&test->work, "isolate", &words, NULL, err);
     return rc < 0 ? rc : capture_values(test, values, err);
 }
 
 static int replay(struct rp_selftest *test, const char *name, const char *const *more, json_t **ret,
                   struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
 
-    rp_selftest_suite(test, "replay", &words);
+    rp_workload_suite(&test->work, "replay", &words);
     for (; *more; more++)
-        rp_selftest_word(&words, "%s", *more);
-    rp_selftest_add_device(test, &words);
-    rp_selftest_word(&words, "--capture-dir");
-    rp_selftest_word(&words, "captured");
-    rp_selftest_word(&words, "--json");
-    return rp_selftest_run_json(test, name, &words, ret, err);
+        rp_workload_word(&words, "%s", *more);
+    rp_workload_add_device(&test->work, &words);
+    rp_workload_word(&words, "--capture-dir");
+    rp_workload_word(&words, "captured");
+    rp_workload_word(&words, "--json");
+    return rp_workload_run_json(&test->work, name, &words, ret, err);
 }
 
 int rp_selftest_replay(struct rp_selftest *test, json_t *values, struct rp_err *err)
@@ -143,7 +143,8 @@ int rp_selftest_replay(struct rp_selftest *test, json_t *values, struct rp_err *
 
 int rp_selftest_replay_compare(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    const char *const more[] = {"compare", test->code, test->code, "--blocks", "10", NULL};
+    const char *const more[] = {"compare", test->work.code, test->work.code, "--blocks", "10",
+                                NULL};
     json_t *result = NULL;
     const int rc = replay(test, "replay_compare", more, &result, err);
 
@@ -167,34 +168,34 @@ int rp_selftest_replay_compare(struct rp_selftest *test, json_t *values, struct 
 static int profile_side(struct rp_selftest *test, const char *name, unsigned rounds,
                         struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
 
-    rp_selftest_suite(test, "profile", &words);
-    rp_selftest_add_device(test, &words);
+    rp_workload_suite(&test->work, "profile", &words);
+    rp_workload_add_device(&test->work, &words);
     for (const char *const *each =
              (const char *const[]){"--quiet", "--tracer", "builtin", "-o", name, NULL};
          *each; each++)
-        rp_selftest_word(&words, "%s", *each);
-    rp_selftest_word(&words, "--runs");
-    rp_selftest_word(&words, "%u", test->sizes.compare_runs);
+        rp_workload_word(&words, "%s", *each);
+    rp_workload_word(&words, "--runs");
+    rp_workload_word(&words, "%u", test->sizes.compare_runs);
     rp_selftest_add_known(test, name, rounds, test->sizes.launches, &words);
-    return rp_selftest_run_words(test, name, &words, NULL, err);
+    return rp_workload_run(&test->work, name, &words, NULL, err);
 }
 
 /* The ratio of the known kernel's times: how much longer the second takes. */
 static int compare_sides(struct rp_selftest *test, const char *a, const char *b, char *ret_verdict,
                          size_t room, double *ret_ratio, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
     rp_autofree char *name = rp_format("compare_%s", b);
     json_t *result = NULL;
     int rc;
 
-    rp_selftest_suite(test, "compare", &words);
-    rp_selftest_word(&words, "%s", a);
-    rp_selftest_word(&words, "%s", b);
-    rp_selftest_word(&words, "--json");
-    rc = rp_selftest_run_json(test, name, &words, &result, err);
+    rp_workload_suite(&test->work, "compare", &words);
+    rp_workload_word(&words, "%s", a);
+    rp_workload_word(&words, "%s", b);
+    rp_workload_word(&words, "--json");
+    rc = rp_workload_run_json(&test->work, name, &words, &result, err);
     if (rc < 0)
         return rc;
     const json_t *kernels =
@@ -233,7 +234,7 @@ int rp_selftest_compare(struct rp_selftest *test, json_t *values, struct rp_err 
     return 0;
 }
 
-static void put_quoted(struct rp_buf *to, const struct rp_selftest_words *words, size_t from)
+static void put_quoted(struct rp_buf *to, const struct rp_workload_words *words, size_t from)
 {
     for (size_t i = from; i < words->count; i++)
         rp_buf_printf(to, "%s'%s'", i > from ? " " : "", words->at[i]);
@@ -242,13 +243,13 @@ static void put_quoted(struct rp_buf *to, const struct rp_selftest_words *words,
 /* The command of a configuration: the workload with its own number of rounds. */
 static void put_template(const struct rp_selftest *test, struct rp_buf *to)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
 
-    rp_selftest_add_workload(test, "known", "autotune", &words);
-    rp_selftest_word(&words, "%u", test->sizes.blocks);
-    rp_selftest_word(&words, "{ROUNDS}");
-    rp_selftest_word(&words, "1");
-    rp_selftest_word(&words, "{TWICE}"); /* is not looked at */
+    rp_workload_add(&test->work, "known", "autotune", &words);
+    rp_workload_word(&words, "%u", test->sizes.blocks);
+    rp_workload_word(&words, "{ROUNDS}");
+    rp_workload_word(&words, "1");
+    rp_workload_word(&words, "{TWICE}"); /* is not looked at */
     put_quoted(to, &words, 1);           /* without "--" */
 }
 
@@ -256,7 +257,7 @@ static void put_template(const struct rp_selftest *test, struct rp_buf *to)
  * run. */
 static int write_space(const struct rp_selftest *test, struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(test->folder, "space.json");
+    rp_autofree char *path = rp_path_join(test->work.folder, "space.json");
     const unsigned rounds = test->sizes.rounds;
     rp_autofree char *text = rp_format("{\"ROUNDS\": [%u, %u, %u], \"TWICE\": [0, 1]}\n",
                                        rounds * 4, rounds, rounds * 2);
@@ -266,24 +267,24 @@ static int write_space(const struct rp_selftest *test, struct rp_err *err)
 
 int rp_selftest_autotune(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
     rp_autobuf command = {0};
     json_t *result = NULL;
     int rc = write_space(test, err);
 
     put_template(test, &command);
-    rp_selftest_suite(test, "autotune", &words);
-    rp_selftest_add_device(test, &words);
+    rp_workload_suite(&test->work, "autotune", &words);
+    rp_workload_add_device(&test->work, &words);
     for (const char *const *each =
              (const char *const[]){"--space", "space.json", "--max-fraction", "0.99", "--warmup",
                                    "0", "--repeats", "1:2", "--top", "2", "--cmd-template",
                                    rp_buf_text(&command), "-o", "tuned", NULL};
          *each; each++)
-        rp_selftest_word(&words, "%s", *each);
+        rp_workload_word(&words, "%s", *each);
     if (rc == 0)
-        rc = rp_selftest_run_words(test, "autotune", &words, NULL, err);
+        rc = rp_workload_run(&test->work, "autotune", &words, NULL, err);
     if (rc == 0)
-        rc = rp_selftest_read_json(test, "tuned/autotune.json", &result, err);
+        rc = rp_workload_read_json(&test->work, "tuned/autotune.json", &result, err);
     if (rc < 0)
         return rc;
     rp_selftest_put(

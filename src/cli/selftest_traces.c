@@ -1,5 +1,6 @@
 /* Steps of the self-test that compile and run the workload, and find it in the traces of both
  * tracers. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,48 +10,122 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "base/stats.h"
 #include "cli/selftest.h"
 #include "cli/selftest_steps.h"
 #include "trace/rocpd.h"
 
-/* --- what a trace has
- * ----------------------------------------------------------------------------- */
-
-static int by_value(const void *a, const void *b)
+/* What is not known is null. */
+void rp_selftest_put(json_t *values, const char *name, double value)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
+    const bool whole = value == floor(value) && fabs(value) < 9e15;
 
-    return (x > y) - (x < y);
+    json_object_set_new(values, name,
+                        !isfinite(value) ? json_null()
+                        : whole          ? json_integer((json_int_t)value)
+                                         : json_real(value));
 }
 
-static double median(double *values, size_t count)
+void rp_selftest_put_bool(json_t *values, const char *name, bool value)
 {
-    if (!count)
-        return NAN;
-    qsort(values, count, sizeof *values, by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    json_object_set_new(values, name, json_boolean(value));
 }
 
-static const struct rp_row_kernel *kernel_of(const struct rp_selftest_trace *trace,
-                                             const struct rp_row_dispatch *dispatch)
+double rp_selftest_number(const json_t *json, const char *a, const char *b)
 {
-    for (size_t i = 0; i < trace->kernel_count; i++)
-        if (trace->kernels[i].id == dispatch->kernel_id &&
-            trace->kernels[i].guid_index == dispatch->guid_index)
-            return &trace->kernels[i];
+    const json_t *value = json_object_get(json, a);
+
+    if (b)
+        value = json_object_get(value, b);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+const json_t *rp_selftest_named(const json_t *list, const char *name)
+{
+    const json_t *each;
+    size_t i;
+
+    json_array_foreach(list, i, each)
+    {
+        const char *its = json_string_value(json_object_get(each, "name"));
+
+        if (its && strncmp(its, name, strlen(name)) == 0)
+            return each;
+    }
     return NULL;
 }
 
-bool rp_selftest_is_named(const struct rp_selftest_trace *trace,
-                          const struct rp_row_dispatch *dispatch, const char *name)
+bool rp_selftest_has_matrix(const struct rp_selftest *test)
 {
-    const struct rp_row_kernel *kernel = kernel_of(trace, dispatch);
-
-    return kernel && strncmp(kernel->plain_name, name, strlen(name)) == 0;
+    return strcmp(test->work.isa, "gfx90a") == 0 || strcmp(test->work.isa, "gfx942") == 0 ||
+           strcmp(test->work.isa, "gfx950") == 0;
 }
 
+int rp_selftest_no_rocprofv3(struct rp_err *err)
+{
+    rp_fail(err, RP_ENVIRONMENT,
+            "there is no rocprofv3 in the ROCm in use; install the package rocprofiler-sdk");
+    return RP_SELFTEST_SKIP;
+}
+
+void rp_selftest_add_known(const struct rp_selftest *test, const char *result, unsigned rounds,
+                           unsigned launches, struct rp_workload_words *words)
+{
+    rp_workload_add(&test->work, "known", result, words);
+    rp_workload_word(words, "%u", test->sizes.blocks);
+    rp_workload_word(words, "%u", rounds);
+    rp_workload_word(words, "%u", launches);
+}
+
+/* --- what the workload has said
+ * ------------------------------------------------------------------- */
+
+static const char *const rate_kernels[] = {"selftest_copy", "selftest_cache", "selftest_lds",
+                                           "selftest_fma", "selftest_matrix"};
+static void said_line(const char *line, struct rp_selftest_said *said)
+{
+    struct rp_selftest_launch_times times;
+    char name[64];
+    double value;
+
+    if (said->count < 64 && sscanf(line, "launch %lf %" SCNd64 " %" SCNd64, &times.event_ns,
+                                   &times.begin_ns, &times.end_ns) == 3) {
+        times.event_ns *= 1e6;
+        said->launches[said->count++] = times;
+        return;
+    }
+    if (sscanf(line, "memory %" SCNu64, &said->memory) == 1 ||
+        sscanf(line, "%63s %lf", name, &value) != 2)
+        return;
+    if (strcmp(name, "wrong") == 0)
+        said->wrong += value;
+    if (strcmp(name, "numbers") == 0)
+        said->numbers = value;
+    for (size_t i = 0; i < RP_SELFTEST_RATES; i++)
+        if (strcmp(name, rate_kernels[i]) == 0)
+            said->ms[i] = value;
+}
+
+int rp_selftest_read_said(const struct rp_selftest *test, const char *result,
+                          struct rp_selftest_said *ret, struct rp_err *err)
+{
+    rp_autofree char *path = rp_format("%s/%s.txt", test->work.folder, result);
+    rp_autofree char *text = rp_read_text(path, 1 << 20);
+    char *rest = NULL;
+
+    if (!text)
+        return rp_fail(err, RP_PROGRAM, "the workload wrote no result");
+    memset(ret, 0, sizeof *ret);
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        said_line(line, ret);
+    return 0;
+}
+
+/* --- what a trace has
+ * ----------------------------------------------------------------------------- */
+
 /* The last launch of the known kernel is the producer, which the other kernel waits for. */
-static void trace_order(const struct rp_selftest_trace *trace, json_t *values)
+static void trace_order(const struct rp_workload_trace *trace, json_t *values)
 {
     const struct rp_row_dispatch *producer = NULL, *consumer = NULL;
     double after = 0, backwards = 0;
@@ -59,10 +134,10 @@ static void trace_order(const struct rp_selftest_trace *trace, json_t *values)
         const struct rp_row_dispatch *d = &trace->dispatches[i];
 
         backwards += d->end_ns <= d->start_ns;
-        if (rp_selftest_is_named(trace, d, RP_SELFTEST_KNOWN) &&
+        if (rp_workload_is_named(trace, d, RP_SELFTEST_KNOWN) &&
             (!producer || d->dispatch_id > producer->dispatch_id))
             producer = d;
-        if (rp_selftest_is_named(trace, d, "selftest_after")) {
+        if (rp_workload_is_named(trace, d, "selftest_after")) {
             consumer = d;
             after++;
         }
@@ -81,7 +156,7 @@ static double outside(const struct rp_row_dispatch *d, const struct rp_selftest_
     return d->start_ns < host->begin_ns - slack_ns || d->end_ns > host->end_ns + slack_ns;
 }
 
-static void trace_known(const struct rp_selftest_trace *trace, const struct rp_selftest_said *said,
+static void trace_known(const struct rp_workload_trace *trace, const struct rp_selftest_said *said,
                         json_t *values)
 {
     double ns[64], events[64], hosts[64], count = 0, out = 0;
@@ -91,7 +166,7 @@ static void trace_known(const struct rp_selftest_trace *trace, const struct rp_s
     for (size_t i = 0; i < trace->dispatch_count; i++) {
         const struct rp_row_dispatch *d = &trace->dispatches[i];
 
-        if (!rp_selftest_is_named(trace, d, RP_SELFTEST_KNOWN))
+        if (!rp_workload_is_named(trace, d, RP_SELFTEST_KNOWN))
             continue;
         one = d;
         count++;
@@ -106,18 +181,10 @@ static void trace_known(const struct rp_selftest_trace *trace, const struct rp_s
     rp_selftest_put(values, "grid", one ? (double)one->grid[0] : NAN);
     rp_selftest_put(values, "workgroup", one ? (double)one->workgroup[0] : NAN);
     rp_selftest_put(values, "lds_bytes", one ? (double)one->group_bytes : NAN);
-    rp_selftest_put(values, "kernel_ns", median(ns, timed));
-    rp_selftest_put(values, "event_ns", median(events, timed));
-    rp_selftest_put(values, "host_ns", median(hosts, timed));
+    rp_selftest_put(values, "kernel_ns", rp_median(ns, timed));
+    rp_selftest_put(values, "event_ns", rp_median(events, timed));
+    rp_selftest_put(values, "host_ns", rp_median(hosts, timed));
     rp_selftest_put(values, "outside", out);
-}
-
-int rp_selftest_read_trace(struct rp_store *store, struct rp_selftest_trace *ret,
-                           struct rp_err *err)
-{
-    int rc = rp_store_kernels(store, &ret->kernels, &ret->kernel_count, err);
-
-    return rc < 0 ? rc : rp_store_dispatches(store, &ret->dispatches, &ret->dispatch_count, err);
 }
 
 static int count_launch_calls(void *context, const void *row, struct rp_err *err)
@@ -169,16 +236,16 @@ static int trace_copies(struct rp_store *store, json_t *values, struct rp_err *e
 static int trace_values(struct rp_selftest *test, const char *folder, const char *result,
                         json_t *values, struct rp_err *err)
 {
-    rp_autofree char *path = rp_format("%s/%s/trace_results.db", test->folder, folder);
+    rp_autofree char *path = rp_format("%s/%s/trace_results.db", test->work.folder, folder);
     struct rp_store *store = NULL;
-    struct rp_selftest_trace trace = {0};
+    struct rp_workload_trace trace = {0};
     struct rp_selftest_said said;
     int rc = rp_selftest_read_said(test, result, &said, err);
 
     if (rc == 0)
         rc = rp_store_open(path, &store, err);
     if (rc == 0)
-        rc = rp_selftest_read_trace(store, &trace, err);
+        rc = rp_workload_read_trace(store, &trace, err);
     if (rc == 0) {
         trace_order(&trace, values);
         trace_known(&trace, &said, values);
@@ -193,59 +260,18 @@ static int trace_values(struct rp_selftest *test, const char *folder, const char
 /* --- compile and run
  * ------------------------------------------------------------------------------ */
 
-static int compile_by_hiprtc(struct rp_selftest *test, const char *source, struct rp_err *err)
-{
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
-
-    rp_selftest_add_loader(test, &words);
-    rp_selftest_word(&words, "%s", test->workload);
-    rp_selftest_word(&words, "%s/libhiprtc.so.7", test->libraries);
-    rp_selftest_word(&words, "compile");
-    rp_selftest_word(&words, "%s", source);
-    rp_selftest_word(&words, "%s", test->code);
-    rp_selftest_word(&words, "--offload-arch=%s", test->isa);
-    return rp_selftest_run_words(test, "hiprtc", &words, NULL, err);
-}
-
-static int compile_by_hipcc(struct rp_selftest *test, const char *source, struct rp_err *err)
-{
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
-
-    rp_selftest_suite(test, "hipcc", &words);
-    for (const char *const *each = (const char *const[]){"-O3", "-g", "--genco", "-o", NULL}; *each;
-         each++)
-        rp_selftest_word(&words, "%s", *each);
-    rp_selftest_word(&words, "%s", test->code);
-    rp_selftest_word(&words, "--offload-arch=%s", test->isa);
-    rp_selftest_word(&words, "%s", source);
-    return rp_selftest_run_words(test, "hipcc", &words, NULL, err);
-}
-
 int rp_selftest_compile(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    rp_autofree char *source = rp_path_join(test->folder, "selftest_kernels.hip");
-    rp_autofree char *rtc = rp_path_join(test->libraries, "libhiprtc.so.7");
-    const bool by_rtc = rp_path_exists(rtc);
-    const char *compiler = "hipRTC";
+    const char *compiler;
     void *bytes = NULL;
     size_t count = 0;
-    int rc = rp_write_file(source, rp_selftest_kernels, strlen(rp_selftest_kernels), err);
+    int rc = rp_workload_compile(&test->work, rp_selftest_kernels, "selftest_kernels.hip",
+                                 &compiler, err);
 
-    if (rc == 0 && !by_rtc && !test->env->compiler) {
-        rp_fail(err, RP_ENVIRONMENT,
-                "ROCm has neither libhiprtc.so.7 nor a HIP compiler here; install its HIP runtime "
-                "completely");
+    if (rc > 0)
         return RP_SELFTEST_SKIP;
-    }
-    if (rc == 0 && by_rtc)
-        rc = compile_by_hiprtc(test, source, err);
-    /* Where hipRTC fails, a compiler may do. */
-    if (test->env->compiler && ((rc == 0 && !by_rtc) || rc == -RP_PROGRAM)) {
-        compiler = "hipcc";
-        rc = compile_by_hipcc(test, source, err);
-    }
     if (rc == 0)
-        rc = rp_read_file(test->code, 16 << 20, RP_ENVIRONMENT, &bytes, &count, err);
+        rc = rp_read_file(test->work.code, 16 << 20, RP_ENVIRONMENT, &bytes, &count, err);
     free(bytes);
     rp_selftest_put(values, "code_bytes", (double)count);
     json_object_set_new(values, "compiler", json_string(compiler));
@@ -261,20 +287,20 @@ static void untraced_values(const struct rp_selftest_said *said, json_t *values)
         events[i] = said->launches[i].event_ns;
         hosts[i] = (double)(said->launches[i].end_ns - said->launches[i].begin_ns);
     }
-    rp_selftest_put(values, "event_ns", median(events, said->count));
-    rp_selftest_put(values, "host_ns", median(hosts, said->count));
+    rp_selftest_put(values, "event_ns", rp_median(events, said->count));
+    rp_selftest_put(values, "host_ns", rp_median(hosts, said->count));
 }
 
 int rp_selftest_run(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
     struct rp_selftest_said said = {0};
     int rc;
 
-    rp_selftest_suite(test, "run", &words);
-    rp_selftest_add_device(test, &words);
+    rp_workload_suite(&test->work, "run", &words);
+    rp_workload_add_device(&test->work, &words);
     rp_selftest_add_known(test, "run", test->sizes.rounds, test->sizes.launches, &words);
-    rc = rp_selftest_run_words(test, "run", &words, NULL, err);
+    rc = rp_workload_run(&test->work, "run", &words, NULL, err);
     if (rc == 0)
         rc = rp_selftest_read_said(test, "run", &said, err);
     if (rc < 0)
@@ -306,18 +332,18 @@ static void register_values(const json_t *profile, json_t *values)
 static int profile_known(struct rp_selftest *test, const char *tracer, const char *name,
                          json_t *values, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
     json_t *profile = NULL;
     int rc;
 
-    rp_selftest_suite(test, "profile", &words);
-    rp_selftest_add_device(test, &words);
+    rp_workload_suite(&test->work, "profile", &words);
+    rp_workload_add_device(&test->work, &words);
     for (const char *const *each =
              (const char *const[]){"--runs", "1", "--json", "--tracer", tracer, "-o", name, NULL};
          *each; each++)
-        rp_selftest_word(&words, "%s", *each);
+        rp_workload_word(&words, "%s", *each);
     rp_selftest_add_known(test, name, test->sizes.rounds, test->sizes.launches, &words);
-    rc = rp_selftest_run_json(test, name, &words, &profile, err);
+    rc = rp_workload_run_json(&test->work, name, &words, &profile, err);
     if (rc == 0)
         rc = trace_values(test, name, name, values, err);
     if (rc == 0) {
@@ -344,7 +370,7 @@ int rp_selftest_collector(struct rp_selftest *test, json_t *values, struct rp_er
 
 int rp_selftest_rocprofv3(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    if (!test->env->rocprofv3)
+    if (!test->work.env->rocprofv3)
         return rp_selftest_no_rocprofv3(err);
     return profile_known(test, "rocprofv3", "rocprofv3", values, err);
 }
@@ -377,16 +403,16 @@ int rp_selftest_clocks(struct rp_selftest *test, json_t *values, struct rp_err *
 
 static int json_trace_values(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    rp_autofree char *path = rp_path_join(test->folder, "json_trace/selftest_results.json");
+    rp_autofree char *path = rp_path_join(test->work.folder, "json_trace/selftest_results.json");
     struct rp_store *store = NULL;
-    struct rp_selftest_trace trace = {0};
+    struct rp_workload_trace trace = {0};
     struct rp_selftest_said said;
     int rc = rp_selftest_read_said(test, "json_trace", &said, err);
 
     if (rc == 0)
         rc = rp_store_open_json(path, 0, &store, err);
     if (rc == 0)
-        rc = rp_selftest_read_trace(store, &trace, err);
+        rc = rp_workload_read_trace(store, &trace, err);
     if (rc == 0) {
         trace_order(&trace, values);
         trace_known(&trace, &said, values);
@@ -397,21 +423,21 @@ static int json_trace_values(struct rp_selftest *test, json_t *values, struct rp
 
 int rp_selftest_json_trace(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
-    rp_cleanup(rp_selftest_words_free) struct rp_selftest_words words = {0};
+    rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
     int rc;
 
-    if (!test->env->rocprofv3)
+    if (!test->work.env->rocprofv3)
         return rp_selftest_no_rocprofv3(err);
-    rp_selftest_suite(test, "run", &words);
-    rp_selftest_add_device(test, &words);
-    rp_selftest_word(&words, "--");
-    rp_selftest_word(&words, "%s", test->env->rocprofv3);
+    rp_workload_suite(&test->work, "run", &words);
+    rp_workload_add_device(&test->work, &words);
+    rp_workload_word(&words, "--");
+    rp_workload_word(&words, "%s", test->work.env->rocprofv3);
     for (const char *const *each =
              (const char *const[]){"--kernel-trace", "--output-format", "json", "-d", "json_trace",
                                    "-o", "selftest", NULL};
          *each; each++)
-        rp_selftest_word(&words, "%s", *each);
+        rp_workload_word(&words, "%s", *each);
     rp_selftest_add_known(test, "json_trace", test->sizes.rounds, test->sizes.launches, &words);
-    rc = rp_selftest_run_words(test, "json_trace", &words, NULL, err);
+    rc = rp_workload_run(&test->work, "json_trace", &words, NULL, err);
     return rc < 0 ? rc : json_trace_values(test, values, err);
 }

@@ -87,7 +87,7 @@ static void settle(struct rp_selftest *test, const struct row *row, bool late)
 static void make_values(struct rp_selftest *test, bool software)
 {
     memset(test, 0, sizeof *test);
-    test->software = software;
+    test->work.software = software;
     for (int i = 0; i < RP_SELFTEST_STEPS; i++)
         test->steps[i] = (struct rp_selftest_result){.values = json_object(), .ended = true};
     for (int pass = 0; pass < 6; pass++)
@@ -157,7 +157,7 @@ static void try_value(struct rp_selftest *test, const struct row *row, json_t *v
         json_object_set_new(values, row->value, value);
     else
         json_object_del(values, row->value);
-    check_row(test, row, is_judged(row, test->software) ? wanted : JSON_NULL);
+    check_row(test, row, is_judged(row, test->work.software) ? wanted : JSON_NULL);
     json_object_set_new(values, row->value, before);
 }
 
@@ -266,7 +266,7 @@ static void no_step_is_lost(void **state)
 {
     char reason[] = "cannot read \xff";
     struct rp_environment env = {0};
-    struct rp_selftest test = {.env = &env, .software = true};
+    struct rp_selftest test = {.work = {.env = &env, .software = true}};
 
     (void)state;
     test.steps[RP_SELFTEST_run] =
@@ -286,14 +286,14 @@ static void a_step_that_hangs_fails(void **state)
     struct rp_err err = RP_ERR_INIT;
     json_t *values = json_object();
     const int64_t begun_ns = rp_now_ns();
-    struct rp_selftest test = {.env = &env,
-                               .software = true,
-                               .folder = scratch_dir,
-                               .suite = script,
-                               .workload = script,
-                               .libraries = scratch_dir,
-                               .code = script,
-                               .deadline_ns = begun_ns + 200000000};
+    struct rp_selftest test = {.work = {.env = &env,
+                                        .software = true,
+                                        .folder = scratch_dir,
+                                        .suite = script,
+                                        .program = script,
+                                        .libraries = scratch_dir,
+                                        .code = script,
+                                        .deadline_ns = begun_ns + 200000000}};
 
     (void)state;
     assert_true(rp_selftest_run(&test, values, &err) < 0);
