@@ -658,6 +658,28 @@ static int find_reason(const struct rp_counters *counters, struct rp_roofline *r
 
 /* --- all ---------------------------------------------------------------------------------- */
 
+/* Says who measured the ceilings, and whether they and the times are of one kind. */
+static bool note_ceilings(const struct rp_measured_ceilings *m, struct rp_roofline *r)
+{
+    const bool modelled = r->origin.device && strcmp(r->origin.device, "software") == 0;
+
+    r->measured = *m;
+    if (!m->by_bench)
+        return rp_roof_note(r,
+                            "ceilings are measured ones (--ceilings) as far as they were measured");
+    if (!rp_roof_note(
+            r, "ceilings are %s ones (--ceilings), as far as rocm-perf bench %s them: %s, %s",
+            m->software ? "modelled" : "measured", m->software ? "found" : "measured", m->gpu,
+            m->date))
+        return false;
+    if (m->software && !modelled)
+        return rp_roof_note(r,
+                            "the ceilings were modelled by the software device, and the files do "
+                            "not say whether their times are");
+    return m->software || !modelled ||
+           rp_roof_note(r, "the ceilings were measured on hardware, and the times are modelled");
+}
+
 int rp_roofline_compute(const struct rp_counters *counters,
                         const struct rp_roofline_options *options, struct rp_roofline *ret,
                         struct rp_err *err)
@@ -675,8 +697,7 @@ int rp_roofline_compute(const struct rp_counters *counters,
     }
     if (result == 0 && !rp_roof_notes(counters, options, &r))
         result = rp_out_of_memory(err);
-    if (result == 0 && options->measured &&
-        !rp_roof_note(&r, "ceilings are measured ones (--ceilings) as far as they were measured"))
+    if (result == 0 && options->measured && !note_ceilings(options->measured, &r))
         result = rp_out_of_memory(err);
     if (result < 0) {
         rp_roofline_free(&r);

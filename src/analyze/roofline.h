@@ -158,6 +158,17 @@ struct rp_ceilings {
     struct rp_quantity gflops[RP_FLOP_COUNT];
 };
 
+/** What benchmarks reached. */
+struct rp_measured_ceilings {
+    struct rp_ceilings of;
+    bool by_bench; /**< of `rocm-perf bench`, whose file says what follows; else of rocprof-compute
+                    */
+    bool software; /**< modelled by the software device */
+    char gpu[64], arch[32];
+    uint32_t compute_units;
+    char date[32]; /**< "2026-11-30T12:00:00Z" */
+};
+
 /** Holds the numbers of a kernel, or of the whole program. */
 struct rp_roofline_kernel {
     const char *name; /**< NULL: the whole program */
@@ -209,9 +220,10 @@ enum rp_flop_model {
 struct rp_roofline_options {
     const char *arch; /**< "gfx942", "gfx942:mi300a": when the trace does not say; NULL */
     enum rp_flop_model model;
-    double memory_gbps, clock_mhz;      /**< instead of the device's own; 0 = none */
-    const struct rp_ceilings *measured; /**< instead of those that follow from clocks; NULL */
-    const struct rp_counted_device *measured_on; /**< GPU of those; NULL */
+    double memory_gbps, clock_mhz;               /**< instead of the device's own; 0 = none */
+    const struct rp_measured_ceilings *measured; /**< instead of those that follow from clocks; NULL
+                                                  */
+    const struct rp_counted_device *measured_on; /**< GPU of those, and their file; NULL */
     struct rp_origin origin;
 };
 
@@ -224,6 +236,8 @@ struct rp_roofline {
     size_t counter_name_count;
     struct rp_roofline_device *devices;
     size_t device_count;
+    struct rp_measured_ceilings measured; /**< where ceilings are from; by_bench is false: no more
+                                               than a note is known */
     char **notes; /**< what to know before trusting a number, each one once */
     size_t note_count;
     char *reason; /**< why there is no roofline: nothing that it needs was counted; else NULL */
@@ -243,8 +257,23 @@ void rp_roofline_free(struct rp_roofline *roofline);
  * @return 0; RP_USAGE */
 int rp_roofline_check_arch(const char *spec, struct rp_err *err);
 
-/** Reads what benchmarks reached: roofline.csv of rocprof-compute, its first GPU. */
-int rp_roofline_read_ceilings(const char *path, struct rp_ceilings *ret, struct rp_err *err);
+/** Reads what benchmarks reached: the file of `rocm-perf bench`, or roofline.csv of
+ * rocprof-compute, its first GPU.
+ * @return 0; RP_BAD_INPUT with what is wrong */
+int rp_roofline_read_ceilings(const char *path, struct rp_measured_ceilings *ret,
+                              struct rp_err *err);
+/** Does the same with a text. */
+int rp_roofline_parse_ceilings(const char *text, struct rp_measured_ceilings *ret,
+                               struct rp_err *err);
+
+/**
+ * Checks that ceilings can be those of results.
+ * @param path of the ceilings
+ * @param device "hardware", "software"; NULL: not known
+ * @return 0; RP_BAD_INPUT: they were modelled, and the results are of hardware
+ */
+int rp_roofline_ceilings_fit(const struct rp_measured_ceilings *measured, const char *path,
+                             const char *device, struct rp_err *err);
 
 /** Reads the counters of a rocpd trace. Free them with rp_counters_free. */
 int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err);

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,12 +12,14 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/json_read.h"
 #include "base/path.h"
 #include "base/units.h"
 #include "trace/csv_read.h"
 
-/* roofline.csv of rocprof-compute has one row for each GPU, with what its benchmarks reached in
- * GB/s and GFLOP/s. Columns with Low and High at the end are the confidence interval. */
+/* Measured ceilings are a file of `rocm-perf bench`, or of rocprof-compute: its roofline.csv has
+ * one row for each GPU, with what its benchmarks reached in GB/s and GFLOP/s. Columns with Low and
+ * High at the end are the confidence interval. */
 
 enum { MAX_FILE = 16 << 20 };
 
@@ -89,7 +92,7 @@ static void read_row(const struct rp_csv *csv, const size_t found[COLUMNS], stru
     }
 }
 
-static int read_all(const char *text, struct rp_ceilings *ret, struct rp_err *err)
+static int read_csv(const char *text, struct rp_ceilings *ret, struct rp_err *err)
 {
     rp_cleanup(rp_csv_free) struct rp_csv csv = {.at = text, .end = text + strlen(text)};
     struct rp_ceilings first = {0};
@@ -108,7 +111,109 @@ static int read_all(const char *text, struct rp_ceilings *ret, struct rp_err *er
     return 0;
 }
 
-int rp_roofline_read_ceilings(const char *path, struct rp_ceilings *ret, struct rp_err *err)
+/* A ceiling of the file of bench, as roofline.json calls it. */
+static int read_ceiling(const json_t *ceilings, const char *name, const char *unit,
+                        struct rp_quantity *ret, struct rp_err *err)
+{
+    char key[64];
+
+    snprintf(key, sizeof key, "%s_%s", name, unit);
+    const json_t *value = json_object_get(ceilings, key);
+    const double number = json_number_value(value);
+
+    if (!value || json_is_null(value))
+        return 0;
+    if (!json_is_number(value) || !isfinite(number) || number <= 0)
+        return rp_fail(err, RP_BAD_INPUT, "ceilings.%s is no number above 0", key);
+    *ret = (struct rp_quantity){.known = true, .value = number};
+    return 0;
+}
+
+static int read_all_ceilings(const json_t *ceilings, struct rp_ceilings *ret, struct rp_err *err)
+{
+    bool any = false;
+    int rc = 0;
+
+    for (size_t l = 0; rc == 0 && l < RP_LEVEL_COUNT; l++) {
+        rc = read_ceiling(ceilings, rp_level_names[l], "gbps", &ret->gbps[l], err);
+        any |= ret->gbps[l].known;
+    }
+    for (size_t t = 0; rc == 0 && t < RP_FLOP_COUNT; t++) {
+        rc = read_ceiling(ceilings, rp_flop_names[t], "gflops", &ret->gflops[t], err);
+        any |= ret->gflops[t].known;
+    }
+    return rc < 0 || any ? rc : rp_fail(err, RP_BAD_INPUT, "none of its ceilings was measured");
+}
+
+/* Texts of the file reach messages and results: they are short, and of printable ASCII. */
+static bool read_word(const json_t *value, char *ret, size_t room)
+{
+    const char *text = json_string_value(value);
+
+    if (!text || !*text || strlen(text) >= room)
+        return false;
+    for (const char *c = text; *c; c++)
+        if (*c < ' ' || *c > '~')
+            return false;
+    memcpy(ret, text, strlen(text) + 1);
+    return true;
+}
+
+static int read_document(const json_t *root, struct rp_measured_ceilings *ret, struct rp_err *err)
+{
+    const char *device = json_string_value(json_object_get(root, "device"));
+    const json_t *gpu = json_object_get(root, "gpu"), *ceilings = json_object_get(root, "ceilings");
+    const json_int_t cus = json_integer_value(json_object_get(gpu, "compute_units"));
+    int rc = 0;
+
+    if (!json_is_object(ceilings) || !json_is_array(json_object_get(root, "measurements")))
+        return rp_fail(err, RP_BAD_INPUT, "it is no file of rocm-perf bench");
+    rc = rp_schema_version_check(json_string_value(json_object_get(root, "schema_version")), "it",
+                                 err);
+    if (rc < 0)
+        return rc;
+    if (!device || (strcmp(device, "software") != 0 && strcmp(device, "hardware") != 0))
+        return rp_fail(err, RP_BAD_INPUT, "it does not say of which device it is");
+    if (!read_word(json_object_get(gpu, "arch"), ret->arch, sizeof ret->arch) || cus < 1 ||
+        cus > UINT16_MAX)
+        return rp_fail(err, RP_BAD_INPUT, "it does not say of which GPU it is");
+    if (!read_word(json_object_get(root, "date"), ret->date, sizeof ret->date))
+        return rp_fail(err, RP_BAD_INPUT, "it does not say of which date it is");
+    if (!read_word(json_object_get(gpu, "product"), ret->gpu, sizeof ret->gpu))
+        snprintf(ret->gpu, sizeof ret->gpu, "%s", ret->arch);
+    ret->compute_units = (uint32_t)cus;
+    ret->software = strcmp(device, "software") == 0;
+    ret->by_bench = true;
+    return read_all_ceilings(ceilings, &ret->of, err);
+}
+
+static int read_json(const char *text, struct rp_measured_ceilings *ret, struct rp_err *err)
+{
+    json_error_t why;
+    json_t *root = json_loads(text, 0, &why);
+    int rc;
+
+    if (!root)
+        return rp_fail(err, RP_BAD_INPUT, "line %d: %s", why.line, why.text);
+    rc = read_document(root, ret, err);
+    json_decref(root);
+    return rc;
+}
+
+int rp_roofline_parse_ceilings(const char *text, struct rp_measured_ceilings *ret,
+                               struct rp_err *err)
+{
+    struct rp_measured_ceilings found = {0};
+    const int rc = text[strspn(text, " \t\r\n")] == '{' ? read_json(text, &found, err)
+                                                        : read_csv(text, &found.of, err);
+
+    if (rc == 0)
+        *ret = found;
+    return rc;
+}
+
+int rp_roofline_read_ceilings(const char *path, struct rp_measured_ceilings *ret,
+                              struct rp_err *err)
 {
     rp_autofree char *text = rp_read_text(path, MAX_FILE);
 
@@ -116,7 +221,19 @@ int rp_roofline_read_ceilings(const char *path, struct rp_ceilings *ret, struct 
         rp_fail(err, RP_BAD_INPUT, "it cannot be read, or is larger than %d MB", MAX_FILE >> 20);
         return rp_wrap(err, "read ceilings %s", path);
     }
-    return read_all(text, ret, err) < 0 ? rp_wrap(err, "read ceilings %s", path) : 0;
+    return rp_roofline_parse_ceilings(text, ret, err) < 0 ? rp_wrap(err, "read ceilings %s", path)
+                                                          : 0;
+}
+
+int rp_roofline_ceilings_fit(const struct rp_measured_ceilings *measured, const char *path,
+                             const char *device, struct rp_err *err)
+{
+    if (!measured->software || !device || strcmp(device, "hardware") != 0)
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "--ceilings: %s was modelled by the software device, and the results are of "
+                   "hardware: use what rocm-perf bench measures there, or none",
+                   path);
 }
 
 static void take(struct rp_quantity *own, struct rp_quantity measured)
@@ -126,25 +243,28 @@ static void take(struct rp_quantity *own, struct rp_quantity measured)
 }
 
 /** Replaces ceilings by measured ones, where these are known. */
-static void roof_take_measured(const struct rp_ceilings *measured, struct rp_ceilings *ceilings)
+static void roof_take_measured(const struct rp_measured_ceilings *from,
+                               struct rp_ceilings *ceilings)
 {
+    const struct rp_ceilings *measured = &from->of;
     const struct rp_quantity *f16 = &measured->gflops[RP_FLOP_MFMA_F16];
     struct rp_quantity bf16 = measured->gflops[RP_FLOP_MFMA_BF16];
 
     for (size_t l = 0; l < RP_LEVEL_COUNT; l++)
         take(&ceilings->gbps[l], measured->gbps[l]);
-    /* The benchmark for BF16 is slower than the hardware (516 against 916 TFLOP/s for F16 on
-     * MI300X, where both have the same peak). */
-    if (bf16.known && f16->known && f16->value > bf16.value &&
+    /* rocprof-compute's benchmark for BF16 is slower than the hardware (516 against 916 TFLOP/s for
+     * F16 on MI300X, where both have the same peak). */
+    if (!from->by_bench && bf16.known && f16->known && f16->value > bf16.value &&
         ceilings->gflops[RP_FLOP_MFMA_BF16].value >= ceilings->gflops[RP_FLOP_MFMA_F16].value)
         bf16 = *f16;
     for (size_t t = 0; t < RP_FLOP_COUNT; t++) {
         bool vector = t <= RP_FLOP_VALU_F64;
         struct rp_quantity m = t == RP_FLOP_MFMA_BF16 ? bf16 : measured->gflops[t];
 
-        /* Benchmarks use packed instructions, whose work the counters see half of, so a rate above
-         * the ceiling of counted work is no ceiling. */
-        if (vector && ceilings->gflops[t].known && m.known && m.value > ceilings->gflops[t].value)
+        /* Its other benchmarks use packed instructions, whose work the counters see half of, so a
+         * rate above the ceiling of counted work is no ceiling. */
+        if (!from->by_bench && vector && ceilings->gflops[t].known && m.known &&
+            m.value > ceilings->gflops[t].value)
             continue;
         take(&ceilings->gflops[t], m);
     }
@@ -361,7 +481,12 @@ static int check_measured(const struct rp_counters *counters, size_t device,
         gpu = (struct rp_counted_device){.compute_units = d->compute_units};
         snprintf(gpu.arch, sizeof gpu.arch, "%s", d->arch);
     }
-    if (!on || !rp_counted_differ(on, &gpu) || !has_dispatch(counters, device))
+    if (!has_dispatch(counters, device))
+        return 0;
+    if (on &&
+        rp_roofline_ceilings_fit(options->measured, on->source, options->origin.device, err) < 0)
+        return -(int)RP_BAD_INPUT;
+    if (!on || !rp_counted_differ(on, &gpu))
         return 0;
     return rp_fail(err, RP_BAD_INPUT,
                    "--ceilings: %s says that they were measured on %s with %u CUs, the counters"

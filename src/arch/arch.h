@@ -94,6 +94,7 @@ struct rp_arch_roofline {
     uint32_t l2_bytes;                /**< of a channel */
     double mall_gbps;                 /**< of the Infinity Cache */
     uint32_t valu, valu_f64, mfma_f16, mfma_bf16, mfma_f32, mfma_f64, mfma_f8, mfma_f6f4;
+    uint32_t mfma_xf32, mfma_i8; /**< not in rooflines; operations of whole numbers */
 };
 
 /** Whose instructions the software device executes: what it has is in device/isa. */

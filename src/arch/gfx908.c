@@ -94,6 +94,7 @@ const struct rp_arch rp_arch_gfx908 = {
             .mfma_f16 = 1024,             /* [DOC] 184.6 TFLOP/s */
             .mfma_bf16 = 512,             /* [DOC] 92.3 TFLOP/s */
             .mfma_f32 = 256,              /* [DOC] 46.1 TFLOP/s */
+            .mfma_i8 = 1024,              /* [DOC] 184.6 TOP/s */
         },
 
     .products = products,

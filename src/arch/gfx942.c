@@ -187,6 +187,8 @@ const struct rp_arch rp_arch_gfx942 = {
             .mfma_f32 = 256,
             .mfma_f64 = 256,
             .mfma_f8 = 4096,
+            .mfma_xf32 = 1024, /* [DS] 653.7 TFLOP/s of TF32 */
+            .mfma_i8 = 4096,   /* [DS] 2614.9 TOP/s */
         },
 
     .products = products,

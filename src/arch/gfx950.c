@@ -151,6 +151,7 @@ const struct rp_arch rp_arch_gfx950 = {
             .mfma_f64 = 128,
             .mfma_f8 = 8192,
             .mfma_f6f4 = 16384,
+            .mfma_i8 = 8192, /* [DS] 4614 TOP/s */
         },
     .vgprs_halved_by_rocm_7 = true, /* seen in traces of both */
 

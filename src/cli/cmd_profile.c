@@ -419,6 +419,35 @@ static int check_attach(const struct rp_profile_session *session, struct rp_err 
         session->env.rocm_root ? session->env.rocm_root : "$ROCM_PATH");
 }
 
+/* Ceilings that cannot be those of this run are refused before it. */
+static int read_ceilings(const struct rp_profile_cli *options, struct rp_profile_session *session,
+                         struct rp_err *err)
+{
+    rp_cleanup(rp_device_identity_free) struct rp_device_identity on = {0};
+    struct rp_counted_device gpu = {0};
+    int rc;
+
+    session->roof.roof.memory_gbps = options->memory_gbps;
+    session->roof.ceilings = options->ceilings;
+    rc = rp_roof_options_read(&session->roof, err);
+    if (rc < 0 || !options->ceilings)
+        return rc;
+    rc = rp_roofline_ceilings_fit(&session->roof.measured, options->ceilings,
+                                  rp_device_label(session->run.device), err);
+    if (rc == 0)
+        rc = rp_device_identify(&session->env, &session->run, &on, err);
+    if (rc < 0)
+        return rc;
+    snprintf(gpu.arch, sizeof gpu.arch, "%s", on.gfx);
+    gpu.compute_units = on.compute_units;
+    if (!rp_counted_differ(&session->roof.measured_on, &gpu))
+        return 0;
+    return rp_fail(err, RP_BAD_INPUT,
+                   "--ceilings: %s is of %s with %u CUs, and this GPU is %s with %u CUs",
+                   options->ceilings, session->roof.measured_on.arch,
+                   session->roof.measured_on.compute_units, gpu.arch, gpu.compute_units);
+}
+
 /* Refuses everything that can be refused before the program runs. */
 static int prepare(const struct rp_profile_cli *options, struct rp_profile_session *session,
                    struct rp_err *err)
@@ -458,6 +487,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
                      "--pmc: the %s tracer cannot read hardware counters; they need a GPU and"
                      " rocprofv3",
                      session->tracer->name);
+    if (rc == 0)
+        rc = read_ceilings(options, session, err);
     session->threads = (struct rp_thread_trace_options){
 #define NUMBER(member, ...) .member = options->att_##member,
 #define WORD(member, ...)   .member = options->att_##member,
@@ -670,6 +701,7 @@ static void rp_profile_session_free(struct rp_profile_session *session)
     free(session->threads_lost);
     rp_roofline_free(&session->roofline);
     rp_counters_free(session->counters);
+    rp_roof_options_free(&session->roof);
     rp_kept_counters_free(&session->kept);
     rp_thread_traces_free(&session->waves);
     rp_buf_free(&session->verdict);

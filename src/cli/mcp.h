@@ -74,6 +74,7 @@ void rp_mcp_put_verdict(const struct rp_mcp_tool *tool, const struct rp_mcp_comm
 
 extern const char rp_mcp_schema_autotune[];
 extern const char rp_mcp_schema_compare[];
+extern const char rp_mcp_schema_bench[];
 extern const char rp_mcp_schema_doctor[];
 extern const char rp_mcp_schema_judge[];
 extern const char rp_mcp_schema_optimize[];

@@ -1189,20 +1189,27 @@ int rp_roof_options_read(struct rp_roof_options *options, struct rp_err *err)
     if (rc < 0 || !options->ceilings)
         return rc;
     rc = rp_roofline_read_ceilings(options->ceilings, &options->measured, err);
-    if (rc == 0)
-        rc = rp_counters_open_facts(options->ceilings, &options->measured_on, err);
+    if (rc == 0 && !options->measured.by_bench)
+        rc = rp_counters_open_facts(options->ceilings, &options->neighbours, err);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < options->measured_on->warning_count; i++)
-        rp_note(&notes, "%s", options->measured_on->warnings[i]);
+    for (size_t i = 0; options->neighbours && i < options->neighbours->warning_count; i++)
+        rp_note(&notes, "%s", options->neighbours->warnings[i]);
+    if (options->neighbours) {
+        options->measured_on = options->neighbours->any;
+    } else {
+        options->measured_on.compute_units = options->measured.compute_units;
+        options->measured_on.source = options->ceilings;
+        memcpy(options->measured_on.arch, options->measured.arch, sizeof options->measured.arch);
+    }
     options->roof.measured = &options->measured;
-    options->roof.measured_on = &options->measured_on->any;
+    options->roof.measured_on = &options->measured_on;
     return 0;
 }
 
 void rp_roof_options_free(struct rp_roof_options *options)
 {
-    rp_counters_free(options->measured_on);
+    rp_counters_free(options->neighbours);
 }
 
 /* Shortens "AMD Instinct MI300X" to the name without the maker. */

@@ -14,9 +14,9 @@
 #include "base/err.h"
 #include "library/library.h"
 #include "report/report.h"
+#include "trace/counter_set.h"
 
 struct rp_buf;
-struct rp_counters;
 struct rp_err;
 struct rp_run_options;
 
@@ -228,8 +228,9 @@ const char *rp_row_option(const struct rp_row *row, char ret[64]);
 struct rp_roof_options {
     struct rp_roofline_options roof;
     const char *ceilings; /**< file; NULL */
-    struct rp_ceilings measured;
-    struct rp_counters *measured_on; /**< of which GPU they are */
+    struct rp_measured_ceilings measured;
+    struct rp_counters *neighbours; /**< of the file: they say which GPU it is of */
+    struct rp_counted_device measured_on;
 };
 
 /** The struct of a command that has the options of ROOFLINE has these members. */

@@ -521,10 +521,9 @@ static int collect_counters(const struct rp_profile_cli *options,
     return rc < 0 ? rc : count_all(options, session, &plan, err);
 }
 
-static int make_roofline(const struct rp_profile_cli *options, struct rp_profile_session *session,
-                         const struct rp_result_request *wish, struct rp_err *err)
+static int make_roofline(struct rp_profile_session *session, const struct rp_result_request *wish,
+                         struct rp_err *err)
 {
-    const struct rp_roofline_options roof = {.memory_gbps = options->memory_gbps};
     struct rp_inputs in = {.stores = session->stores,
                            .store_count = session->store_count,
                            .counters = session->counters,
@@ -534,7 +533,7 @@ static int make_roofline(const struct rp_profile_cli *options, struct rp_profile
     if (!session->counters || session->counters_lost)
         return 0;
     rp_buf_puts(&session->summary, wish->print == RP_RESULT_TERMINAL ? "\n" : "");
-    rc = rp_make_roofline(&in, &roof, &session->roofline, err);
+    rc = rp_make_roofline(&in, &session->roof.roof, &session->roofline, err);
     if (rc == 0)
         rc = rp_put_roofline(&session->roofline, wish, &session->summary, err);
     session->has_roofline = rc == 0;
@@ -546,13 +545,12 @@ static int make_roofline(const struct rp_profile_cli *options, struct rp_profile
 static int show_counters(const struct rp_profile_cli *options, struct rp_profile_session *session,
                          struct rp_err *err)
 {
-    const struct rp_roofline_options roof = {.memory_gbps = options->memory_gbps};
     rp_cleanup(rp_roofline_free) struct rp_roofline made = {0};
     rp_autobuf text = {0};
     int rc = 0;
 
     if (!session->has_roofline)
-        rc = rp_roofline_compute(session->counters, &roof, &made, err);
+        rc = rp_roofline_compute(session->counters, &session->roof.roof, &made, err);
     if (rc == 0)
         rc = rp_report_counters_term(session->has_roofline ? &session->roofline : &made,
                                      options->counters.count > 0, rp_cli_style(), &text, err);
@@ -887,7 +885,6 @@ static int compute_unasked_roofline(const struct rp_profile_cli *options,
                                     const struct rp_profile_session *session, struct unasked *u,
                                     struct rp_err *err)
 {
-    const struct rp_roofline_options roof = {.memory_gbps = options->memory_gbps};
     struct rp_inputs in = {.stores = session->stores, .store_count = session->store_count};
     int rc = 0;
 
@@ -895,13 +892,15 @@ static int compute_unasked_roofline(const struct rp_profile_cli *options,
         rc = read_kept(session, u, err);
     in.counters = u->own ? u->own : session->counters;
     if (rc == 0)
-        rc = rp_make_roofline(&in, &roof, &u->roofline, err);
+        rc = rp_make_roofline(&in, &session->roof.roof, &u->roofline, err);
     if (rc == 0 && u->reason && u->roofline.reason) {
         free(u->roofline.reason);
         u->roofline.reason = rp_strdup(u->reason);
     }
     if (rc == 0 && options->memory_gbps > 0 && u->roofline.reason)
         rp_cli_note("warning: --memory-bandwidth-gbps changes nothing: %s", u->roofline.reason);
+    if (rc == 0 && options->ceilings && u->roofline.reason)
+        rp_cli_note("warning: --ceilings changes nothing: %s", u->roofline.reason);
     return rc;
 }
 
@@ -995,7 +994,7 @@ int rp_profile_analyses(const struct rp_profile_cli *options, struct rp_profile_
     if (rc == 0 && (roofline || options->counters.count))
         rc = collect_counters(options, session, err);
     if (rc == 0 && roofline)
-        rc = make_roofline(options, session, options->roofline || all ? &wish : &silent, err);
+        rc = make_roofline(session, options->roofline || all ? &wish : &silent, err);
     if (rc == 0 && options->deep_analysis)
         rc = deep(options, session, all ? &wish : &silent, err);
     if (rc == 0 && roofline && !session->has_roofline && session->roofline_reason &&

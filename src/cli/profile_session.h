@@ -59,6 +59,7 @@ struct rp_profile_session {
     struct rp_kept_counters kept;
 
     /* --roofline, --focus-critical and --deep-analysis add these. */
+    struct rp_roof_options roof;  /**< as the command line says */
     struct rp_counters *counters; /**< of all passes; NULL: none */
     struct rp_roofline roofline;
     bool has_roofline;                      /**< or a reason in it */

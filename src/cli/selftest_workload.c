@@ -1,7 +1,9 @@
-/* This is the program that `rocm-perf doctor --selftest` profiles. It links no ROCm, so that it can
- * be built without one: it loads the HIP library that it is told, and declares the few functions
- * that it calls. */
+/* This is the program that `rocm-perf doctor --selftest` and `rocm-perf bench` profile. It links no
+ * ROCm, so that it can be built without one: it loads the HIP library that it is told, and declares
+ * the few functions that it calls. */
+#include <ctype.h>
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +33,13 @@ typedef void *handle;
     X(int, hipEventSynchronize, (handle))                                                          \
     X(int, hipEventElapsedTime, (float *, handle, handle))                                         \
     X(int, hipDeviceSynchronize, (void))                                                           \
+    X(int, hipGetDeviceCount, (int *))                                                             \
+    X(int, hipSetDevice, (int))                                                                    \
+    X(int, hipDeviceGetPCIBusId, (char *, int, int))                                               \
+    X(int, hipFree, (void *))                                                                      \
+    X(int, hipHostMalloc, (void **, size_t, unsigned))                                             \
+    X(int, hipHostFree, (void *))                                                                  \
+    X(int, hipMemcpyPeer, (void *, int, const void *, int, size_t))                                \
     X(const char *, hipGetErrorName, (int))
 
 /* Of hipRTC, which compiles where there is no compiler. */
@@ -500,12 +509,142 @@ static void run_compile(char **args)
     write_code(program, args[1]);
 }
 
+/* --- bench: launches and copies of a plan, which a tracer times ------------------------------ */
+
+enum { BENCH_PLACES = 2 };
+
+struct bench {
+    void *places[BENCH_PLACES]; /**< the first arguments of every kernel */
+    int gpus;
+};
+
+static void bench_place(struct bench *b, unsigned at, size_t bytes)
+{
+    if (b->places[at])
+        CHECK(hipFree, b->places[at]);
+    b->places[at] = device_memory(bytes);
+}
+
+static void bench_launch(struct bench *b, const char *name, unsigned blocks, unsigned threads,
+                         unsigned times, unsigned rounds)
+{
+    void *args[] = {&b->places[0], &b->places[1], &times, &rounds};
+    handle kernel = NULL;
+
+    if (hip.hipModuleGetFunction(&kernel, module, name)) /* Not every GPU has all instructions. */
+        return;
+    CHECK(hipModuleLaunchKernel, kernel, blocks, 1, 1, threads, 1, 1, 0, NULL, args, NULL);
+}
+
+static void bench_copy(const struct bench *b, const char *way, size_t bytes)
+{
+    const bool peer = strcmp(way, "peer") == 0;
+    void *here, *there = NULL;
+
+    if (peer && b->gpus < 2)
+        return;
+    here = device_memory(bytes);
+    if (peer) {
+        CHECK(hipSetDevice, 1);
+        there = device_memory(bytes);
+        CHECK(hipMemcpyPeer, there, 1, here, 0, bytes);
+        CHECK(hipDeviceSynchronize);
+        CHECK(hipFree, there);
+        CHECK(hipSetDevice, 0);
+    } else {
+        CHECK(hipHostMalloc, &there, bytes, 0);
+        memset(there, 1, bytes);
+        if (strcmp(way, "in") == 0)
+            CHECK(hipMemcpy, here, there, bytes, TO_DEVICE);
+        else
+            CHECK(hipMemcpy, there, here, bytes, TO_HOST);
+        CHECK(hipHostFree, there);
+    }
+    CHECK(hipFree, here);
+}
+
+/* A number of one of the GPU's sensors, as hwmon has it; -1: the driver does not say. */
+static double bench_sensor(const char *folder, const char *name)
+{
+    long long value = -1;
+    char path[512];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    file = fopen(path, "r");
+    if (file && fscanf(file, "%lld", &value) != 1)
+        value = -1;
+    if (file)
+        fclose(file);
+    return (double)value;
+}
+
+/* Clock, power and temperature of the first GPU while it works. */
+static void bench_state(const char *of)
+{
+    char bus[64] = "", pattern[128];
+    glob_t found = {0};
+
+    if (hip.hipDeviceGetPCIBusId(bus, sizeof bus, 0))
+        return;
+    for (char *c = bus; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    snprintf(pattern, sizeof pattern, "/sys/bus/pci/devices/%s/hwmon/hwmon*", bus);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        const char *folder = found.gl_pathv[0];
+        const double average = bench_sensor(folder, "power1_average");
+
+        fprintf(result, "state %s %.0f %.0f %.0f\n", of, bench_sensor(folder, "freq1_input"),
+                average >= 0 ? average : bench_sensor(folder, "power1_input"),
+                bench_sensor(folder, "temp1_input"));
+    }
+    globfree(&found);
+}
+
+static void bench_line(struct bench *b, const char *line)
+{
+    unsigned numbers[4];
+    unsigned long long bytes;
+    char name[64];
+
+    if (sscanf(line, "launch %63s %u %u %u %u", name, &numbers[0], &numbers[1], &numbers[2],
+               &numbers[3]) == 5)
+        bench_launch(b, name, numbers[0], numbers[1], numbers[2], numbers[3]);
+    else if (sscanf(line, "place %u %llu", &numbers[0], &bytes) == 2 && numbers[0] < BENCH_PLACES)
+        bench_place(b, numbers[0], bytes);
+    else if (sscanf(line, "copy %63s %llu", name, &bytes) == 2)
+        bench_copy(b, name, bytes);
+    else if (sscanf(line, "state %63s", name) == 1)
+        bench_state(name);
+    else if (strcmp(line, "wait\n") == 0)
+        CHECK(hipDeviceSynchronize);
+    else
+        die("the plan has a line that says nothing: %s", line);
+}
+
+/* args: the file with the plan */
+static void run_bench(char **args)
+{
+    FILE *plan = args[0] ? fopen(args[0], "r") : NULL;
+    struct bench b = {0};
+    char line[256];
+
+    if (!plan)
+        die("cannot read the plan");
+    CHECK(hipGetDeviceCount, &b.gpus);
+    while (fgets(line, sizeof line, plan))
+        bench_line(&b, line);
+    CHECK(hipDeviceSynchronize);
+    fclose(plan);
+}
+
 static const struct {
     const char *name;
     void (*run)(char **args);
 } modes[] = {
     {"known", run_known},     {"change", run_change},   {"rates", run_rates},
     {"counted", run_counted}, {"overlap", run_overlap}, {"approximate", run_approximate},
+    {"bench", run_bench},
 };
 
 /* LIBRARY compile SOURCE CODE OPTION; LIBRARY MODE CODE RESULT NUMBERS... */
@@ -527,5 +666,5 @@ int main(int argc, char **argv)
         modes[i].run(argv + 5);
         return fclose(result) == 0 ? 0 : 1;
     }
-    die("rocm-perf doctor --selftest starts this program");
+    die("rocm-perf doctor --selftest and rocm-perf bench start this program");
 }

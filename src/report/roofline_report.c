@@ -238,6 +238,18 @@ static void add_notes(struct rp_json_writer *json, const struct rp_roofline *r)
     rp_json_end(json);
 }
 
+/* Says where ceilings are from that rocm-perf bench has measured. */
+static void add_ceilings_from(struct rp_json_writer *json, const struct rp_measured_ceilings *m)
+{
+    rp_json_add_object(json, "ceilings_from");
+    rp_json_add_text(json, "arch", m->arch);
+    rp_json_add_number(json, "compute_units", m->compute_units);
+    rp_json_add_text(json, "date", m->date);
+    rp_json_add_text(json, "device", m->software ? "software" : "hardware");
+    rp_json_add_text(json, "gpu", m->gpu);
+    rp_json_end(json);
+}
+
 static bool one_device(const struct rp_roofline *r)
 {
     for (size_t i = 1; i < r->kernel_count; i++)
@@ -250,6 +262,8 @@ int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, str
 {
     struct rp_json_writer json = rp_report_json(buf);
 
+    if (r->measured.by_bench)
+        add_ceilings_from(&json, &r->measured);
     add_counters(&json, r);
     rp_json_add_text(&json, "device", r->origin.device);
     if (r->reason) {
@@ -308,9 +322,14 @@ static struct rp_unit_text peak(const struct rp_page *page, struct rp_quantity g
     return gflops.known ? rp_unit_one(RP_UNIT_FLOPS, gflops.value * GIGA, page->utf8) : unknown;
 }
 
-/* @param alone  a single GPU needs no number */
-static void put_device(const struct rp_page *page, const struct rp_roofline_device *d, bool alone)
+/* A single GPU needs no number. */
+static void put_device(const struct rp_page *page, const struct rp_roofline *r,
+                       const struct rp_roofline_device *d)
 {
+    const bool alone = r->device_count == 1;
+    const char *called = !r->measured.by_bench  ? "Peak"
+                         : r->measured.software ? "Modelled"
+                                                : "Measured";
     static const enum rp_level levels[] = {RP_LEVEL_HBM, RP_LEVEL_L2, RP_LEVEL_L1, RP_LEVEL_LDS};
     const struct rp_ceilings *c = &d->ceilings;
     struct rp_unit_span bytes = {0};
@@ -326,13 +345,13 @@ static void put_device(const struct rp_page *page, const struct rp_roofline_devi
         rp_page_line(page, RP_INK_BOLD, 0, "GPU %" PRId64 "  %s%s%s", d->id,
                      d->arch[0] ? d->arch : "unknown", d->product ? "  " : "",
                      d->product ? d->product : "");
-    rp_page_line(page, RP_INK_PLAIN, 2, "Peak: HBM %s, L2 %s, L1 %s, LDS %s %s",
+    rp_page_line(page, RP_INK_PLAIN, 2, "%s: HBM %s, L2 %s, L1 %s, LDS %s %s", called,
                  in_unit(rate, c->gbps[RP_LEVEL_HBM], GIGA).text,
                  in_unit(rate, c->gbps[RP_LEVEL_L2], GIGA).text,
                  in_unit(rate, c->gbps[RP_LEVEL_L1], GIGA).text,
                  in_unit(rate, c->gbps[RP_LEVEL_LDS], GIGA).text, rate.name);
-    rp_page_line(page, RP_INK_PLAIN, 2, "      vector FP32 %s, matrix FP16 %s",
-                 peak(page, c->gflops[RP_FLOP_VALU_F32]).text,
+    rp_page_line(page, RP_INK_PLAIN, 2, "%*s  vector FP32 %s, matrix FP16 %s", (int)strlen(called),
+                 "", peak(page, c->gflops[RP_FLOP_VALU_F32]).text,
                  peak(page, c->gflops[RP_FLOP_MFMA_F16]).text);
 }
 
@@ -410,7 +429,7 @@ int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style st
         return rp_report_end(buf, err);
     }
     for (size_t i = 0; i < r->device_count; i++)
-        put_device(&page, &r->devices[i], r->device_count == 1);
+        put_device(&page, r, &r->devices[i]);
     rp_page_line(&page, RP_INK_BOLD, 4, "%s %10s %s %s  %s", rp_unit_heading("", in.time, 12).text,
                  "FLOP/byte", rp_unit_heading("", in.flops, 11).text,
                  rp_unit_heading("HBM", in.bytes, 9).text, "limiter, % of peak");

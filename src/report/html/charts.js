@@ -192,7 +192,8 @@ function rooflineTable(doc, app) {
 function ceilingTable(doc) {
   const firsts = doc.devices.map((d, at) => doc.kernels.find((k) => k.device === at)).filter((k) => k);
   const rows = firsts.flatMap((of) => Object.entries(of.ceilings).filter((entry) => known(entry[1])).map((entry) => [...entry, of.device]));
-  return table('Ceilings', [...(doc.devices.length > 1 ? [{ title: 'GPU', of: (row) => gpuName(doc, row[2]) }] : []), { title: 'ceiling', of: (row) => words(row[0].replace(/_g(bps|flops)$/, '')) }, { title: 'value', n: true, of: (row) => whole(Math.round(row[1])) }, { title: 'unit', of: (row) => (row[0].endsWith('gbps') ? 'GB/s' : 'GFLOP/s') }], rows);
+  const from = doc.ceilings_from;
+  return table('Ceilings' + (from ? `, ${from.device === 'software' ? 'modelled' : 'measured'} by rocm-perf bench on ${from.gpu}, ${from.date}` : ''), [...(doc.devices.length > 1 ? [{ title: 'GPU', of: (row) => gpuName(doc, row[2]) }] : []), { title: 'ceiling', of: (row) => words(row[0].replace(/_g(bps|flops)$/, '')) }, { title: 'value', n: true, of: (row) => whole(Math.round(row[1])) }, { title: 'unit', of: (row) => (row[0].endsWith('gbps') ? 'GB/s' : 'GFLOP/s') }], rows);
 }
 
 // Kernels by counters, also where no roofline can be made of them.

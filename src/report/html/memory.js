@@ -37,10 +37,11 @@ function hitRate(derived, without) {
 function memoryPart(docs, k, r) {
   if (!['lds_bytes', 'l1_bytes', 'l2_bytes', 'hbm_read_bytes', 'hbm_write_bytes'].some((key) => known(r[key]))) return el('p', { className: 'memory dim' }, 'Memory: no bytes between its memories were counted; profile with --roofline counts them.');
   const at = (level) => (r.levels && r.levels[level]) || {}, device = docs.roofline.devices[r.device] || {}, { ceilings } = r;
-  const link = (level, what) => memoryLink(what, at(level).gbps, ceilings[level + '_gbps'], 'peak');
+  const from = docs.roofline.ceilings_from, peak = from ? (from.device === 'software' ? 'the modelled' : 'the measured') : 'peak';
+  const link = (level, what) => memoryLink(what, at(level).gbps, ceilings[level + '_gbps'], peak);
   const conflicts = derivedOf(docs, k, r, 'lds_conflicts_per_access'), behind = hasInfinityCache(device);
   const fabric = known(r.hbm_read_bytes) || known(r.hbm_write_bytes) ? [`read ${bytes(r.hbm_read_bytes)}`, `written ${bytes(r.hbm_write_bytes)}`] : ['not counted'];
-  const toMemory = memoryLink(fabric, at('hbm').gbps, ceilings.hbm_gbps, 'HBM’s peak');
+  const toMemory = memoryLink(fabric, at('hbm').gbps, ceilings.hbm_gbps, from ? peak : 'HBM’s peak');
   return el('div', { className: 'memory' }, el('h4', {}, 'Memory' + (docs.roofline.devices.length > 1 ? ', ' + gpuName(docs.roofline, r.device) : '') + (k.calls > 1 ? ` (all ${whole(k.calls)} launches)` : '')),
     el('div', { className: 'mem' + (behind ? ' mem-long' : '') },
       memoryBox('Compute units'),

@@ -30,7 +30,7 @@ assert.equal(client.getServerVersion().name, 'rocm-perf-lab');
 // The client compiles the output schemas here, and holds results against them below.
 const { tools } = await client.listTools();
 assert.deepEqual(tools.map((tool) => tool.name).sort(),
-    ['analyze', 'autotune', 'compare', 'doctor', 'isolate', 'judge', 'optimize', 'profile', 'replay']);
+    ['analyze', 'autotune', 'bench', 'compare', 'doctor', 'isolate', 'judge', 'optimize', 'profile', 'replay']);
 
 const call = (name, args, more) => {
     const options = { timeout: 300000, ...more }; // the machine may be busy

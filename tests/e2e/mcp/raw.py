@@ -145,7 +145,7 @@ def calls():
     server = Server()
     server.send("tools/list", 1)
     tools = {tool["name"]: tool for tool in server.read()["result"]["tools"]}
-    assert sorted(tools) == ["analyze", "autotune", "compare", "doctor", "isolate", "judge", "optimize", "profile", "replay"]
+    assert sorted(tools) == ["analyze", "autotune", "bench", "compare", "doctor", "isolate", "judge", "optimize", "profile", "replay"]
     server.call(2, "doctor", token="t")
     message = server.read()
     assert message["method"] == "notifications/progress" and message["params"]["progressToken"] == "t", message

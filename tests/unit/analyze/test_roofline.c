@@ -421,6 +421,97 @@ static void test_ceilings(void **state)
     }
 }
 
+#define BENCH(device, ceilings)                                                                    \
+    "{\"schema_version\": \"1.0\", \"device\": \"" device                                          \
+    "\", \"date\": \"2026-11-30\", \"gpu\": "                                                      \
+    "{\"arch\": \"gfx942\", \"product\": null, \"compute_units\": 304}, \"measurements\": [], "    \
+    "\"ceilings\": " ceilings "}"
+
+/* The file of bench is read as it is: its bf16 and its vector rates are of what counters count. */
+static void test_bench_ceilings(void **state)
+{
+    static const struct rp_counted_device on = {.source = "bench.json", .arch = "gfx942"};
+    static const struct {
+        const char *of, *times; /* of the ceilings and of the results; NULL: not known */
+        const char *note;       /* NULL: they are refused */
+    } cases[] = {
+        {"hardware", "hardware",
+         "ceilings are measured ones (--ceilings), as far as rocm-perf bench "
+         "measured them: gfx942, 2026-11-30"},
+        {"software", "software", "ceilings are modelled ones"},
+        {"hardware", "software", "measured on hardware, and the times are modelled"},
+        {"software", NULL, "do not say whether their times are"},
+        {"software", "hardware", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_measured_ceilings measured = {0};
+        struct rp_roofline_options options = {
+            .arch = "mi300x", .measured = &measured, .measured_on = &on};
+        struct result got = {0};
+
+        options.origin.device = cases[i].times;
+        assert_int_equal(
+            rp_roofline_parse_ceilings(
+                strcmp(cases[i].of, "hardware") == 0
+                    ? BENCH("hardware", "{\"mfma_bf16_gflops\": 5, \"mfma_f16_gflops\": 7, "
+                                        "\"valu_f32_gflops\": 1e6, \"l2_gbps\": null}")
+                    : BENCH("software", "{\"mfma_bf16_gflops\": 5, \"mfma_f16_gflops\": 7, "
+                                        "\"valu_f32_gflops\": 1e6, \"l2_gbps\": null}"),
+                &measured, &err),
+            0);
+        if (!cases[i].note) {
+            err = (struct rp_err)RP_ERR_INIT;
+            assert_int_equal(rp_counters_parse("t.csv", "Dispatch_ID,Kernel_Name,TCC_REQ\n0,k,1\n",
+                                               strlen("Dispatch_ID,Kernel_Name,TCC_REQ\n0,k,1\n"),
+                                               &got.counters, &err),
+                             0);
+            assert_int_equal(rp_roofline_compute(got.counters, &options, &got.r, &err),
+                             -RP_BAD_INPUT);
+            assert_non_null(strstr(err.text, "bench.json was modelled by the software device"));
+            rp_counters_free(got.counters);
+            continue;
+        }
+        parse(&got, "Dispatch_ID,Kernel_Name,TCC_REQ\n0,k,1\n", &options);
+        assert_true(has_note(&got.r, cases[i].note));
+        assert_true(got.r.measured.by_bench);
+        NEAR(got.r.devices[0].ceilings.gflops[RP_FLOP_MFMA_BF16].value, 5);
+        NEAR(got.r.devices[0].ceilings.gflops[RP_FLOP_VALU_F32].value, 1e6);
+        NEAR(got.r.devices[0].ceilings.gbps[RP_LEVEL_L2].value, 2.1 * 128 * 128);
+        release(&got);
+    }
+}
+
+/* Every file that is none, or says too little, is refused for one reason, and changes nothing. */
+static void test_bad_ceilings(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"", "no column HBMBw"},
+        {"{", "line 1"},
+        {"{}", "no file of rocm-perf bench"},
+        {"  {\"ceilings\": {}, \"measurements\": 1}", "no file of rocm-perf bench"},
+        {"{\"ceilings\": {}, \"measurements\": []}", "schema_version"},
+        {BENCH("moon", "{\"hbm_gbps\": 1}"), "of which device"},
+        {BENCH("hardware", "{}"), "none of its ceilings"},
+        {BENCH("hardware", "{\"hbm_gbps\": 0}"), "ceilings.hbm_gbps is no number above 0"},
+        {BENCH("hardware", "{\"mfma_f8_gflops\": true}"), "ceilings.mfma_f8_gflops is no number"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_measured_ceilings measured = {.compute_units = 7};
+
+        err = (struct rp_err)RP_ERR_INIT;
+        assert_int_equal(rp_roofline_parse_ceilings(cases[i].text, &measured, &err), -RP_BAD_INPUT);
+        if (!strstr(err.text, cases[i].why))
+            fail_msg("%s: %s", cases[i].text, err.text);
+        assert_int_equal(measured.compute_units, 7);
+    }
+}
+
 /* Partition modes of the driver, and files that do not name them. */
 static void test_partitions(void **state)
 {
@@ -946,6 +1037,8 @@ int main(void)
         cmocka_unit_test(test_long_reads),
         cmocka_unit_test(test_work_and_bound),
         cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_bench_ceilings),
+        cmocka_unit_test(test_bad_ceilings),
         cmocka_unit_test(test_partitions),
         cmocka_unit_test(test_overrides),
         cmocka_unit_test(test_width),

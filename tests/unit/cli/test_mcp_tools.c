@@ -31,6 +31,8 @@ static void words_of_commands(void **state)
     static const struct {
         const char *tool, *arguments, *words;
     } rows_[] = {
+        {"bench", "{\"only\":[\"hbm_read\",\"lds\"],\"output\":\"f\"}",
+         "rocm-perf|bench|--json|--only=hbm_read|--only=lds|--output=f|--"},
         {"doctor", "{}", "rocm-perf|doctor|--json|--"},
         {"profile", "{\"program\":\"./a b\",\"args\":[\"--json\",\"$(x)\",\"\"],\"runs\":2}",
          "rocm-perf|profile|--json|--runs=2|--|./a b|--json|$(x)|"},
@@ -195,7 +197,7 @@ static void schemas_are_closed(void **state)
     size_t i;
 
     (void)state;
-    assert_int_equal(json_array_size(tools_), 9);
+    assert_int_equal(json_array_size(tools_), 10);
     json_array_foreach(tools_, i, tool)
     {
         const json_t *schema = json_object_get(tool, "inputSchema");

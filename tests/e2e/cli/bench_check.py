@@ -1,0 +1,47 @@
+"""bench_check.py FILE NAME...: the file of bench has these measurements, and each is what the model says.
+
+5 % is what the difference of two launches may be off: durations are whole ticks of 10 ns, of some 2 microseconds at least, and
+a chase of the LDS has a few instructions of its own loop."""
+import json, sys
+
+NEAR = (-0.05, 0.05)
+# What the model does not give back, and why.
+OTHERWISE = {
+    # An empty kernel fetches its code, which is in no cache.
+    "launch": (0, 0.25),
+    # One of six dies is simulated with 21 of 128 channels, which share the lines of all 128: two of them have 7 of these in
+    # place of 6.1.
+    ("AMD Instinct MI300A", "hbm_read"): (-0.2, 0.05),
+    ("AMD Instinct MI300A", "hbm_write"): (-0.2, 0.05),
+    ("AMD Instinct MI300A", "hbm_copy"): (-0.22, 0.05),
+    ("AMD Instinct MI300A", "infinity_cache"): (-0.2, 0.05),
+    # A channel serves reads and writes in the order in which they are asked for: a write waits for a read that comes later.
+    ("AMD Instinct MI250X", "hbm_copy"): (-0.45, 0.05),
+    # Matrix instructions of 6 and 4 bits take as long as those of 8.
+    ("AMD Instinct MI350X", "mfma_f6"): (-0.55, 0.05),
+    ("AMD Instinct MI350X", "mfma_f4"): (-0.55, 0.05),
+}
+# Nobody has published anything of these: the model has no constant.
+WITHOUT = {
+    "AMD Instinct MI250X": {"atomics", "atomics_one_word", "peer"},
+    "AMD Instinct MI300A": {"atomics", "atomics_one_word", "host_to_device", "device_to_host"},
+}
+
+document = json.load(open(sys.argv[1]))
+product = document["gpu"]["product"]
+without = WITHOUT.get(product, {"atomics", "atomics_one_word"})
+rows = {row["name"]: row for row in document["measurements"]}
+bad = sorted(set(rows) ^ set(sys.argv[2:]))
+for name, row in rows.items():
+    low, high = OTHERWISE.get((product, name)) or OTHERWISE.get(name) or NEAR
+    if row["median"] is None:
+        good = row["reason"] and (row["expected"] is None or name == "peer")
+    elif row["expected"] is None:
+        good = name in without
+    else:
+        good = low <= row["median"] / row["expected"] - 1 <= high and row["least"] == row["most"]
+    if not good:
+        bad.append(row)
+for one in bad:
+    print(one)
+sys.exit(bool(bad))

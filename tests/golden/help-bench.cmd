@@ -1,0 +1,1 @@
+rocm-perf bench --help
