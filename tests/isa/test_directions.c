@@ -64,6 +64,7 @@ static double step_clocks(struct fixture *f, const char *kernel, uint32_t blocks
  * wave; unrolled 11 instructions for 8 steps: 5.5. A wave alone on its SIMD becomes at least 2.9
  * times as fast, more as the branch waits for its target. Eight waves overlap all that, but for
  * their 16 scalar instructions: 64 clocks instead of the 32 of their 8 vector instructions, twice.
+ * Since the oldest go first, they end first, and the youngest has nothing beside it at the end.
  */
 static void unrolling_is_faster(void **state)
 {
@@ -75,8 +76,8 @@ static void unrolling_is_faster(void **state)
     in_range("times", rolled / unrolled, 2.9, 6);
     const double many = step_clocks(f, "rolled", 2 * CUS, 1024),
                  many_unrolled = step_clocks(f, "unrolled", 2 * CUS, 1024);
-    in_range("eight waves on a SIMD, rolled, clocks of a step", many, 64, 67);
-    in_range("unrolled", many_unrolled, 32, 34);
+    in_range("eight waves on a SIMD, rolled, clocks of a step", many, 64, 80);
+    in_range("unrolled", many_unrolled, 32, 40);
 }
 
 /*

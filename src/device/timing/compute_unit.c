@@ -196,13 +196,26 @@ static inline uint64_t first(const struct rp_cu_turns *t)
     return t->occupied ? t->base + (uint64_t)__builtin_ctzll(t->occupied) : t->far_first;
 }
 
-static inline uint32_t take(struct rp_cu_turns *t, uint64_t *ret_clock)
+/* Returns the slot whose wave goes first of some. */
+static uint32_t first_of(const struct rp_cu_wave *wave, uint32_t slots)
 {
+    uint32_t best = (uint32_t)__builtin_ctz(slots);
+    for (slots &= slots - 1; slots; slots &= slots - 1) {
+        const uint32_t slot = (uint32_t)__builtin_ctz(slots);
+        if (wave[slot].turn < wave[best].turn)
+            best = slot;
+    }
+    return best;
+}
+
+static inline uint32_t take(struct rp_cu *cu, uint64_t *ret_clock)
+{
+    struct rp_cu_turns *t = &cu->turns;
     if (!t->occupied)
         next_lap(t);
     const uint32_t at = (uint32_t)__builtin_ctzll(t->occupied);
-    const uint32_t slot = (uint32_t)__builtin_ctz(t->slots[at]);
-    t->slots[at] &= t->slots[at] - 1;
+    const uint32_t slot = first_of(cu->wave, t->slots[at]);
+    t->slots[at] &= ~(1u << slot);
     if (!t->slots[at])
         t->occupied &= t->occupied - 1;
     *ret_clock = t->base + at;
@@ -245,6 +258,7 @@ static void start_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct 
     cu->simd_used[simd] |= 1u << w->simd_slot;
     w->group = g;
     w->begin = clock;
+    w->turn = cu->started++ | (uint64_t)(RP_REC_PRIORITIES - 1) << 32;
     w->place = (struct rp_wave_placement){.group = g->index,
                                           .wave = in_group,
                                           .xcc = (uint16_t)cu->die,
@@ -457,44 +471,47 @@ static inline uint32_t valu_clocks(const struct rp_timing_simulation *r,
     return slow ? r->m.arch->timing->valu_f64_clocks : c->port_clocks;
 }
 
-/* Takes the VALU, or the half of it that is for waves of odd or of even slots. Published chains say
- * that three waves of a SIMD take as long as four (bench/published.csv, mi300x-vmul2-fp32-12w): the
- * first and the third have one port. */
-static inline uint64_t issue_valu(struct rp_timing_simulation *r, struct rp_cu *cu,
-                                  const struct rp_cu_wave *w, const struct rp_program_code *c,
-                                  uint64_t clock)
+/* Tests whether an instruction takes only the half of the VALU that is for waves of odd or of even
+ * slots. Published chains say that three waves of a SIMD take as long as four
+ * (bench/published.csv, mi300x-vmul2-fp32-12w): the first and the third have one port. */
+static inline bool takes_half(const struct rp_timing_simulation *r, const struct rp_program_code *c)
 {
-    uint64_t *half = cu->valu_free[w->simd], at;
-    if (r->m.arch->timing->valu_ports == 2 && c->unit == RP_REC_VALU &&
-        c->value >= RP_REC_VALU_HALF) {
-        half += w->simd_slot % RP_CU_HALVES;
-        at = later(clock, *half);
-        *half = at + valu_clocks(r, c);
-        r->stats->half_clocks += valu_clocks(r, c);
-        return at;
-    }
-    at = later(clock, later(half[0], half[1]));
-    half[0] = half[1] = at + (c->unit == RP_REC_VALU ? c->port_clocks : CU_SLOT_CLOCKS);
-    r->stats->port_clocks[RP_REC_VALU] += c->unit == RP_REC_VALU ? c->port_clocks : 0;
-    return at;
+    return c->unit == RP_REC_VALU && c->value >= RP_REC_VALU_HALF &&
+           r->m.arch->timing->valu_ports == 2;
 }
 
-/* Takes the port of the instruction's unit; returns when it is issued. */
-static inline uint64_t issue(struct rp_timing_simulation *r, struct rp_cu *cu,
-                             const struct rp_cu_wave *w, const struct rp_program_code *c,
-                             uint64_t clock)
+/* Returns when the port of the instruction's unit is free. */
+static inline uint64_t when_free(const struct rp_timing_simulation *r, const struct rp_cu *cu,
+                                 const struct rp_cu_wave *w, const struct rp_program_code *c)
 {
-    uint64_t *port = cu->port_free[w->simd];
-    uint64_t at = later(clock, port[c->port]);
+    const uint64_t *half = cu->valu_free[w->simd];
+    const uint64_t port = cu->port_free[w->simd][c->port];
+    if (takes_half(r, c))
+        return half[w->simd_slot % RP_CU_HALVES];
     /* MFMA is issued as VALU instructions are, and then goes through a pipe of its own. */
     if (c->unit == RP_REC_MFMA || c->unit == RP_REC_VALU)
-        at = issue_valu(r, cu, w, c, at);
-    if (c->unit != RP_REC_VALU) {
-        port[c->port] = at + c->port_clocks;
-        r->stats->port_clocks[c->unit] += c->port_clocks;
+        return later(port, later(half[0], half[1]));
+    return port;
+}
+
+/* Takes the port of the instruction's unit, which is free. */
+static inline void issue(struct rp_timing_simulation *r, struct rp_cu *cu,
+                         const struct rp_cu_wave *w, const struct rp_program_code *c,
+                         uint64_t clock)
+{
+    uint64_t *half = cu->valu_free[w->simd];
+    if (takes_half(r, c)) {
+        half[w->simd_slot % RP_CU_HALVES] = clock + valu_clocks(r, c);
+        r->stats->half_clocks += valu_clocks(r, c);
+        return;
     }
-    r->stats->stall_clocks[c->unit] += at - clock;
-    return at;
+    if (c->unit == RP_REC_VALU)
+        half[0] = half[1] = clock + c->port_clocks;
+    else
+        cu->port_free[w->simd][c->port] = clock + c->port_clocks;
+    if (c->unit == RP_REC_MFMA)
+        half[0] = half[1] = clock + CU_SLOT_CLOCKS;
+    r->stats->port_clocks[c->unit] += c->port_clocks;
 }
 
 static uint64_t note_mfma(const struct rp_timing_simulation *r, struct rp_cu_wave *w,
@@ -700,6 +717,9 @@ static uint64_t miscellaneous(struct rp_timing_simulation *r, struct rp_cu_wave 
     case RP_REC_NOP:
     case RP_REC_SLEEP:
         return clock + (c->value > CU_SLOT_CLOCKS ? c->value : CU_SLOT_CLOCKS);
+    case RP_REC_PRIORITY:
+        w->turn = (uint32_t)w->turn | (uint64_t)(RP_REC_PRIORITIES - 1 - c->value) << 32;
+        return clock + CU_SLOT_CLOCKS;
     case RP_REC_WAVE_BARRIER:
         g->at_barrier++;
         g->barrier_since += clock;
@@ -758,6 +778,10 @@ static struct turn execute(struct rp_timing_simulation *r, struct rp_cu *cu, str
         done = next = miscellaneous(r, w, c, clock);
         if (next == NEVER)
             done = clock + CU_SLOT_CLOCKS;
+    } else if (when_free(r, cu, w, c) > clock) { /* Then the oldest of those that wait takes it. */
+        const uint64_t turn = when_free(r, cu, w, c);
+        r->stats->stall_clocks[c->unit] += turn - clock;
+        return (struct turn){.next = turn};
     } else if (c->unit == RP_REC_VMEM || c->unit == RP_REC_LDS || c->unit == RP_REC_SMEM) {
         const struct rp_rec_access *a = access_of(w);
         const uint64_t turn = when_taken(r, cu, w, c, a, clock);
@@ -767,7 +791,7 @@ static struct turn execute(struct rp_timing_simulation *r, struct rp_cu *cu, str
         }
         if (clock != r->clock && goes_beyond(r, cu, w, a))
             return needs_machine;
-        issued = issue(r, cu, w, c, clock);
+        issue(r, cu, w, c, clock);
         if (c->unit == RP_REC_LDS && lds_begin(cu, w, issued) > issued + QUEUE_CLOCKS) {
             const uint64_t taken = lds_begin(cu, w, issued) - QUEUE_CLOCKS;
             r->stats->stall_clocks[c->unit] += taken - issued;
@@ -777,7 +801,7 @@ static struct turn execute(struct rp_timing_simulation *r, struct rp_cu *cu, str
         done = access_memory(r, cu, w, c, a, issued);
         r->end = later(r->end, done);
     } else {
-        issued = issue(r, cu, w, c, clock);
+        issue(r, cu, w, c, clock);
         next = after(r, w, c, issued);
         done = issued + c->clocks;
         if (c->unit == RP_REC_MFMA)
@@ -832,7 +856,7 @@ enum rp_cu_pause rp_cu_run(struct rp_timing_simulation *r, struct rp_cu *cu)
 {
     while (first(&cu->turns) != NEVER) {
         uint64_t clock;
-        const uint32_t slot = take(&cu->turns, &clock);
+        const uint32_t slot = take(cu, &clock);
         struct rp_cu_wave *w = &cu->wave[slot];
         struct turn turn;
         for (;;) { /* While the wave is the first of all, its turns follow each other. */

@@ -319,6 +319,7 @@ struct rp_cu_wave {
     const struct rp_rec_access *access, *access_end;
     uint64_t mfma_until; /**< results of matrix instructions are pending until then */
     uint32_t fetched;    /**< code line + 1 */
+    uint64_t turn;       /**< who has the lowest goes first: higher priorities, then older waves */
     uint8_t simd;
     uint8_t simd_slot;
     uint8_t lgkm_unit; /**< of the latest that lgkmcnt counts */
@@ -337,7 +338,7 @@ struct rp_cu_wave {
     struct rp_in_flight vm, lgkm;
 };
 
-/** This says whose turn it is when: slots are sorted by clock, and those of one clock by number. */
+/** This says whose turn it is when: slots are sorted by clock, and those of one clock by turn. */
 struct rp_cu_turns {
     uint64_t base;     /**< begin of the lap */
     uint64_t occupied; /**< bit for each clock of the lap with a wave */
@@ -360,6 +361,7 @@ struct rp_cu {
     uint32_t simd_waves[RP_CU_SIMDS];
     uint64_t since, simd_since[RP_CU_SIMDS]; /**< busy since */
     uint32_t groups, waves;
+    uint32_t started;        /**< waves, ever */
     uint64_t now;            /**< it has run to here */
     bool listed;             /**< in the machine's agenda */
     uint32_t starved;        /**< slot whose record has run out, but grows: it has no turn */

@@ -573,6 +573,10 @@ static void describe_misc(struct rp_rec_code *c, const struct rp_insn *in)
         c->misc = RP_REC_SLEEP;
         c->value = (uint16_t)(64 * (simm16 & 127));
         break;
+    case RP_OP_s_setprio:
+        c->misc = RP_REC_PRIORITY;
+        c->value = (uint16_t)(simm16 & (RP_REC_PRIORITIES - 1));
+        break;
     case RP_OP_s_endpgm:
     case RP_OP_s_endpgm_saved:
     case RP_OP_s_endpgm_ordered_ps_done:

@@ -47,7 +47,8 @@ enum rp_rec_misc {
     RP_REC_NOP,     /**< value: clocks it takes */
     RP_REC_WAITCNT, /**< vm, exp, lgkm: how many may still be under way */
     RP_REC_WAVE_BARRIER,
-    RP_REC_SLEEP, /**< value: clocks it takes */
+    RP_REC_SLEEP,    /**< value: clocks it takes */
+    RP_REC_PRIORITY, /**< value: of the wave, 0 to 3 */
     RP_REC_END,
 };
 
@@ -58,6 +59,8 @@ enum rp_rec_valu {
     RP_REC_VALU_HALF,      /**< f16 or f32 that one of two multiply-add units does, likewise */
     RP_REC_VALU_HALF_F64,
 };
+
+enum { RP_REC_PRIORITIES = 4 };
 
 struct rp_rec_regs {
     uint16_t first;
