@@ -270,10 +270,12 @@ int rp_roofline_parse_ceilings(const char *text, struct rp_measured_ceilings *re
  * Checks that ceilings can be those of results.
  * @param path of the ceilings
  * @param device "hardware", "software"; NULL: not known
- * @return 0; RP_BAD_INPUT: they were modelled, and the results are of hardware
+ * @param product "AMD Instinct MI300X"; NULL or "": not known
+ * @return 0; RP_BAD_INPUT: they were modelled, and the results are of hardware, or they are of
+ * another product
  */
 int rp_roofline_ceilings_fit(const struct rp_measured_ceilings *measured, const char *path,
-                             const char *device, struct rp_err *err);
+                             const char *device, const char *product, struct rp_err *err);
 
 /** Reads the counters of a rocpd trace. Free them with rp_counters_free. */
 int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err);

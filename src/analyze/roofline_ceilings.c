@@ -226,14 +226,23 @@ int rp_roofline_read_ceilings(const char *path, struct rp_measured_ceilings *ret
 }
 
 int rp_roofline_ceilings_fit(const struct rp_measured_ceilings *measured, const char *path,
-                             const char *device, struct rp_err *err)
+                             const char *device, const char *product, struct rp_err *err)
 {
-    if (!measured->software || !device || strcmp(device, "hardware") != 0)
+    if (!measured->by_bench)
         return 0;
-    return rp_fail(err, RP_BAD_INPUT,
-                   "--ceilings: %s was modelled by the software device, and the results are of "
-                   "hardware: use what rocm-perf bench measures there, or none",
-                   path);
+    if (measured->software && device && strcmp(device, "hardware") == 0)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "--ceilings: %s was modelled by the software device, and the results are of "
+                       "hardware: use what rocm-perf bench measures there, or none",
+                       path);
+    /* What is in no table is called as its architecture is. */
+    if (product && *product && strcmp(measured->gpu, measured->arch) != 0 &&
+        strcmp(measured->gpu, product) != 0)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "--ceilings: %s is of an %s, and the results are of an %s: use ceilings of "
+                       "that GPU, or none",
+                       path, measured->gpu, product);
+    return 0;
 }
 
 static void take(struct rp_quantity *own, struct rp_quantity measured)
@@ -483,8 +492,8 @@ static int check_measured(const struct rp_counters *counters, size_t device,
     }
     if (!has_dispatch(counters, device))
         return 0;
-    if (on &&
-        rp_roofline_ceilings_fit(options->measured, on->source, options->origin.device, err) < 0)
+    if (on && rp_roofline_ceilings_fit(options->measured, on->source, options->origin.device,
+                                       d->product, err) < 0)
         return -(int)RP_BAD_INPUT;
     if (!on || !rp_counted_differ(on, &gpu))
         return 0;

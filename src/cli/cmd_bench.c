@@ -19,6 +19,7 @@
 
 enum {
     ROUND_BYTES = 16 << 10,
+    STATE_LAUNCHES = 16,      /**< while clock, power and temperature are read */
     LEAST_BYTES = 1 << 16,    /**< of each place */
     FLUSH_BYTES = 512u << 20, /**< more than the Infinity Cache of any GPU holds */
     GROUP_S = 120,            /**< that a group may take on a GPU, and */
@@ -151,7 +152,12 @@ static void plan_kernels(const struct rp_bench *bench, size_t row, struct plan *
         plan_two(bench, row, true, plan);
     for (uint32_t i = 0; i < bench->repeats; i++)
         plan_two(bench, row, false, plan);
-    rp_buf_printf(&plan->text, "state %s\nwait\n", r->name); /* while the last one runs */
+    /* The sensors are slow: the GPU must work as long as they are read. */
+    for (unsigned i = 0; !bench->work.software && i < STATE_LAUNCHES; i++)
+        plan_launch(plan, (struct launch){.row = RP_BENCH_ROWS, .kernel = r->kernel},
+                    is_rate(r) ? bench->work.arch.compute_units : 1, r->threads, size->more_times,
+                    size->more_rounds);
+    rp_buf_printf(&plan->text, "state %s\nwait\n", r->name);
 }
 
 static void plan_row(const struct rp_bench *bench, size_t row, struct plan *plan)

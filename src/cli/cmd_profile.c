@@ -432,10 +432,10 @@ static int read_ceilings(const struct rp_profile_cli *options, struct rp_profile
     rc = rp_roof_options_read(&session->roof, err);
     if (rc < 0 || !options->ceilings)
         return rc;
-    rc = rp_roofline_ceilings_fit(&session->roof.measured, options->ceilings,
-                                  rp_device_label(session->run.device), err);
+    rc = rp_device_identify(&session->env, &session->run, &on, err);
     if (rc == 0)
-        rc = rp_device_identify(&session->env, &session->run, &on, err);
+        rc = rp_roofline_ceilings_fit(&session->roof.measured, options->ceilings,
+                                      rp_device_label(session->run.device), on.gpu, err);
     if (rc < 0)
         return rc;
     snprintf(gpu.arch, sizeof gpu.arch, "%s", on.gfx);

@@ -432,7 +432,8 @@ int rp_report_roofline_term(const struct rp_roofline *r, struct rp_term_style st
         put_device(&page, r, &r->devices[i]);
     rp_page_line(&page, RP_INK_BOLD, 4, "%s %10s %s %s  %s", rp_unit_heading("", in.time, 12).text,
                  "FLOP/byte", rp_unit_heading("", in.flops, 11).text,
-                 rp_unit_heading("HBM", in.bytes, 9).text, "limiter, % of peak");
+                 rp_unit_heading("HBM", in.bytes, 9).text,
+                 r->measured.by_bench ? "limiter, % of ceiling" : "limiter, % of peak");
     put_kernels(&page, r, shown, &in);
     if (shown < r->kernel_count)
         rp_page_line(&page, RP_INK_DIM, 2, "and %zu more: -o DIR writes roofline.json",

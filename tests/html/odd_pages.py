@@ -134,12 +134,15 @@ def two_gpus(b, page, scratch, check, loads):
             k["device"] = 1
             k["ceilings"]["hbm_gbps"] = 1234
         r["kernels"] += more
+        r["ceilings_from"] = {"arch": "gfx942", "compute_units": 304, "date": "2026-11-30T12:00:00Z", "device": "hardware", "gpu": "Measured GPU"}
         docs.pop("profile", None)
 
     docs = altered(page, made, change)
     loads(b, made)
     tables = b.run("[...document.querySelectorAll('#roofline table')].map(t => [t.caption.textContent, [...t.rows].map(r => [...r.cells].map(c => c.textContent))])")
     roof, ceilings = ([rows for caption, rows in tables if caption.startswith(word)][0] for word in ("Roofline", "Ceilings"))
+    called = [caption for caption, rows in tables if caption.startswith("Ceilings")]
+    check("nobody says who measured the ceilings:", called == ["Ceilings, measured by rocm-perf bench on Measured GPU, 2026-11-30T12:00:00Z"], called)
     hbm = {row[0]: row[2] for row in ceilings if row[1] == "hbm"}
     check("a GPU has no ceilings:", len(hbm) == 2 and hbm.get("GPU 7 (Other GPU)") == "1,234", hbm)
     check("kernels do not say their GPU:", {row[1] for row in roof[1:]} == set(hbm), roof[:3])

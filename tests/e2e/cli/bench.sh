@@ -35,12 +35,27 @@ says page.html '"ceilings_from"'
 
 # Those of another GPU are refused before the program runs, and so are bad ones.
 expect 3 rocm-perf profile --roofline --ceilings bench.json --device software:mi300a -o other ./vector_add
-says err 'bench.json is of gfx942 with 304 CUs, and this GPU is gfx942 with 228 CUs'
+says err 'bench.json is of an AMD Instinct MI300X, and the results are of an AMD Instinct MI300A'
 [ ! -e other ] || fail 'it ran'
 head -c 300 bench.json >half.json
 expect 3 rocm-perf profile --roofline --ceilings half.json --device software -o other ./vector_add
 says err 'read ceilings half.json: line'
 expect 2 rocm-perf profile --no-rocprof --ceilings bench.json ./vector_add
+
+# A group that fails ends no other.
+mkdir bin
+ln -s "$BUILD/lib" "$BUILD/rocm-perf-replay" "$BUILD/rocm-perf-selftest" bin/
+cp "$BUILD/rocm-perf" bin/bench
+printf '#!/bin/sh\ncase "$*" in *" -o lds "*|*" -o memory "*) echo "rocm-perf: broken" >&2; exit 5 ;; esac\nexec "%s/rocm-perf" "$@"\n' "$BUILD" >bin/rocm-perf
+chmod +x bin/rocm-perf
+expect 5 bin/bench bench --device software --only lds,launch --repeats 1 -o part.json
+says err 'bench: memory: rocm-perf profile (memory) ended with exit status 5: broken'
+says out 'not measured: rocm-perf profile (memory)'
+schema bench part.json
+[ "$(json ceilings.lds_gbps part.json)" = null ] || fail 'a ceiling of what failed'
+rm bin/rocm-perf-selftest
+expect 4 bin/bench bench --device software --only launch
+says err 'rocm-perf-selftest is not beside this program'
 
 # A full disk, and Ctrl-C, which leaves the file of before.
 expect 4 rocm-perf bench --device software --only launch -o /dev/full

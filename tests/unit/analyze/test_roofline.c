@@ -445,6 +445,15 @@ static void test_bench_ceilings(void **state)
     };
 
     (void)state;
+    static const struct rp_measured_ceilings other = {
+        .by_bench = true, .gpu = "AMD Instinct MI325X", .arch = "gfx942"};
+    err = (struct rp_err)RP_ERR_INIT;
+    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, NULL, &err), 0);
+    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, "AMD Instinct MI325X", &err), 0);
+    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, "AMD Instinct MI300X", &err),
+                     -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, "of an AMD Instinct MI325X, and the results are of an AMD "
+                                     "Instinct MI300X"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct rp_measured_ceilings measured = {0};
         struct rp_roofline_options options = {
