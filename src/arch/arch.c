@@ -114,6 +114,8 @@ static void take_product(struct rp_arch *arch, const struct rp_arch_product *p)
     arch->memory_width_bits = p->memory_width_bits;
     arch->memory_bytes = p->memory_bytes;
     arch->apu = p->apu;
+    if (p->timing)
+        arch->timing = p->timing;
     arch->hbm_peak_gbps = (double)p->memory_width_bits / 8 * p->memory_clock_mhz *
                           arch->memory_transfers_per_clock / 1000;
 }

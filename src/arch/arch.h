@@ -20,6 +20,8 @@ enum rp_vgpr_file {
     RP_VGPR_UNIFIED = 2,  /**< one file: allocated = arch + accum (gfx90a, gfx942, gfx950) */
 };
 
+struct rp_arch_timing;
+
 /** One product of an architecture, told apart by what the driver says about the device. */
 struct rp_arch_product {
     const char *name; /**< "AMD Instinct MI300A" */
@@ -31,7 +33,8 @@ struct rp_arch_product {
     uint32_t memory_clock_mhz; /**< KFD's mem_clk_max */
     uint32_t memory_width_bits;
     uint64_t memory_bytes;
-    bool apu; /**< processor and GPU in one package, with one memory */
+    bool apu;                            /**< processor and GPU in one package, with one memory */
+    const struct rp_arch_timing *timing; /**< NULL: the architecture's, with as fast a clock */
 };
 
 /** How many hardware counters of a block can be read in one run; each is read in all instances. */
@@ -47,6 +50,7 @@ struct rp_counter_block {
  */
 struct rp_arch_timing {
     uint32_t lds_clocks;
+    uint32_t lds_read_port_bytes;                /**< of a clock, of one of two ports */
     uint32_t scalar_l1_clocks, scalar_l2_clocks; /**< served by the scalar L1, by the L2 */
     uint32_t l1_clocks, l2_clocks, mall_clocks, hbm_clocks;
     uint32_t l1_bytes_per_clock;    /**< of one CU */

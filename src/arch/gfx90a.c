@@ -49,6 +49,8 @@ static const struct rp_arch_product products[] = {
  * on a real one. There is no Infinity Cache: no line is ever found in it, and its latency only says
  * where on the way to HBM a request is. */
 static const struct rp_arch_timing timing = {
+    /* As gfx942. */
+    .lds_read_port_bytes = 64,
     .lds_clocks = 51,
     .scalar_l1_clocks = 48,
     .scalar_l2_clocks = 172,

@@ -48,7 +48,15 @@ static const struct rp_arch_product products[] = {
         .memory_bytes = RP_GIB(256), /* [DS] of MI325X: 256 GB, nominal */
     },
     /* Known by name only: virtual functions and cut-down parts, [IDS]. */
-    {.name = "AMD Instinct MI308X", .pci_device_id = 0x74a2},
+    /* Reports of users in public repositories say how many compute units and how much memory it
+     * has, but not its clock. */
+    {
+        .name = "AMD Instinct MI308X",
+        .pci_device_id = 0x74a2,
+        .compute_units = 80,
+        .memory_width_bits = 8192,
+        .memory_bytes = RP_GIB(192),
+    },
     {.name = "AMD Instinct MI308X HF", .pci_device_id = 0x74a8},
     {.name = "AMD Instinct MI300X HF", .pci_device_id = 0x74a9},
     {.name = "AMD Instinct MI300X VF", .pci_device_id = 0x74b5},
@@ -62,6 +70,8 @@ static const struct rp_arch_product products[] = {
  *   [WP]    AMD CDNA 3 architecture white paper
  */
 static const struct rp_arch_timing timing = {
+    /* ROCm Compute Profiler documentation, "Local data share". */
+    .lds_read_port_bytes = 64,
     .lds_clocks = 51,                    /* [mt4g] 51.3 */
     .scalar_l1_clocks = 48,              /* [mt4g] */
     .scalar_l2_clocks = 172,             /* [mt4g] 48, and 124 for a miss */

@@ -3,9 +3,48 @@
  * Sources: [DS] AMD Instinct MI350X / MI355X data sheets; [LLVM] LLVM's AMDGPU target description;
  * [IDS] libdrm's amdgpu.ids; [RPC] rocprof-compute's device tables and sysinfo files of real
  * machines; [HW] what hipBLASLt printed on a real MI350X (2200 MHz engine, 1900 MHz memory);
- * [SPEC] table of GPU hardware specifications in AMD's ROCm documentation.
+ * [SPEC] table of GPU hardware specifications in AMD's ROCm documentation; [LDS] AMD's ROCm blog,
+ * "FP8 GEMM Optimization on AMD CDNA4 Architecture", 10 March 2026, which quotes the ISA guide: 160
+ * KB of 64 banks, 256 bytes a clock for reads, and which lanes of ds_read_b128 go together.
  */
 #include "arch/arch.h"
+
+/* Nobody has published micro-benchmarks of this GPU that the model could be fitted to. These are
+ * gfx942's (its file has the sources), by what data sheets say of both: caches take as many clocks
+ * and give as many bytes per clock; the Infinity Cache, HBM and a launch take as many nanoseconds,
+ * at 2200 or 2400 MHz instead of 2100; HBM reaches the same share of its peak. */
+#define OF_A_DIE                                                                                   \
+    .lds_read_port_bytes = 128, /* [LDS] 256 of both ports; gfx942 has 128 */                      \
+        .lds_clocks = 51, .scalar_l1_clocks = 48, .scalar_l2_clocks = 172, .l1_clocks = 116,       \
+    .l2_clocks = 288,                                                                              \
+    .l1_bytes_per_clock = 128, /* [DS] 128 bytes per clock and CU; gfx942 has 64 */                \
+        .l2_read_bytes_per_clock = 57.38, .l2_write_bytes_per_clock = 26.21,                       \
+    .memory_channels = 128,                              /* [DS] 8 stacks of 16 channels */        \
+        .inst_l1_bytes = RP_KIB(64), .sqcs_per_xcc = 16, /* one for two of 32 CUs */               \
+        .l1_ways = 16, .scalar_l1_ways = 4, .l2_ways = 16, .taken_branch_clocks = 16,              \
+    .valu_ports = 2, /* its counter SQ_ACTIVE_INST_VALU2 counts when there are two */              \
+        .valu_f64_clocks = 5, .mfma_result_slots = 4
+
+static const struct rp_arch_timing timing = {
+    OF_A_DIE,
+    .mall_clocks = 480,                /* 458 of 2100 MHz */
+    .hbm_clocks = 943,                 /* 900 */
+    .mall_bytes_per_clock = 5409,      /* 11.9 TB/s */
+    .hbm_read_bytes_per_clock = 2632,  /* 74.4 % of the peak: 5791 GB/s */
+    .hbm_write_bytes_per_clock = 2937, /* 83.0 % of the peak: 6461 GB/s */
+    .launch_clocks = 2095,             /* 2000 of 2100 MHz */
+};
+
+/* The same at 2400 MHz. */
+static const struct rp_arch_timing timing_mi355x = {
+    OF_A_DIE,
+    .mall_clocks = 523,
+    .hbm_clocks = 1029,
+    .mall_bytes_per_clock = 4958,
+    .hbm_read_bytes_per_clock = 2413,
+    .hbm_write_bytes_per_clock = 2692,
+    .launch_clocks = 2286,
+};
 
 static const struct rp_arch_product products[] = {
     {
@@ -26,41 +65,11 @@ static const struct rp_arch_product products[] = {
         .xcc_count = 8,
         .shader_engines = 32,
         .engine_clock_mhz = 2400, /* [DS] */
-        .memory_clock_mhz = 0,    /* no trusted source; [DS] 8 TB/s */
+        .memory_clock_mhz = 1900, /* assumed to be the MI350X's: [DS] says 8 TB/s of both */
         .memory_width_bits = 8192,
         .memory_bytes = RP_GIB(288), /* [DS], nominal */
+        .timing = &timing_mi355x,
     },
-};
-
-/* Nobody has published micro-benchmarks of this GPU that the model could be fitted to. These are
- * gfx942's (its file has the sources), by what data sheets say of both: caches take as many clocks
- * and give as many bytes per clock; the Infinity Cache and HBM take as many nanoseconds, at 2200
- * MHz instead of 2100; HBM reaches the same share of its peak. */
-static const struct rp_arch_timing timing = {
-    .lds_clocks = 51,
-    .scalar_l1_clocks = 48,
-    .scalar_l2_clocks = 172,
-    .l1_clocks = 116,
-    .l2_clocks = 288,
-    .mall_clocks = 480,        /* 458 of 2100 MHz */
-    .hbm_clocks = 943,         /* 900 */
-    .l1_bytes_per_clock = 128, /* [DS] 128 bytes per clock and CU; gfx942 has 64 */
-    .l2_read_bytes_per_clock = 57.38,
-    .l2_write_bytes_per_clock = 26.21,
-    .mall_bytes_per_clock = 5409,      /* 11.9 TB/s */
-    .hbm_read_bytes_per_clock = 2632,  /* 74.4 % of the peak: 5791 GB/s */
-    .hbm_write_bytes_per_clock = 2937, /* 83.0 % of the peak: 6461 GB/s */
-    .memory_channels = 128,            /* [DS] 8 stacks of 16 channels */
-    .inst_l1_bytes = RP_KIB(64),
-    .sqcs_per_xcc = 16, /* one for two of 32 CUs */
-    .l1_ways = 16,
-    .scalar_l1_ways = 4,
-    .l2_ways = 16,
-    .taken_branch_clocks = 16,
-    .valu_ports = 2, /* its counter SQ_ACTIVE_INST_VALU2 counts when there are two */
-    .valu_f64_clocks = 5,
-    .mfma_result_slots = 4,
-    .launch_clocks = 2095, /* 2000 of 2100 MHz */
 };
 
 const struct rp_arch rp_arch_gfx950 = {
@@ -125,7 +134,7 @@ const struct rp_arch rp_arch_gfx950 = {
     .sdma_engines = 2,             /* as gfx942 */
     .sdma_xgmi_engines = 14,       /* as gfx942 */
     .l2_channels_per_xcc = 16,     /* [RPC] 128 channels of 8 XCDs */
-    .lds_banks = 0,                /* sources disagree (32 or 64) */
+    .lds_banks = 64,               /* [LDS]; [RPC] goes on with gfx942's 32 */
 
     .timing = &timing,
 
@@ -140,7 +149,7 @@ const struct rp_arch rp_arch_gfx950 = {
             .counts_by_precision = true,
             .l2_read_bytes = 128,
             .l1_bytes = 128,
-            .lds_bytes = 128,
+            .lds_bytes = 256, /* [LDS], reads */
             .l2_bytes = 128,
             .mall_gbps = 0, /* no number is published */
             .valu = 128,

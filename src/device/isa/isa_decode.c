@@ -847,11 +847,25 @@ static bool special_is_supported(unsigned enc)
     return enc != SRC_APERTURE_LAST && enc != SRC_LDS_DIRECT;
 }
 
+/* Values of 6 and 4 bits take half of the passes of 8 bits, if both matrices have them: AMD's peaks
+ * of both, and LLVM's scheduling model of gfx950. */
+static bool is_narrow_product(const struct rp_insn *in)
+{
+    const bool any = in->op == RP_OP_v_mfma_f32_16x16x128_f8f6f4 ||
+                     in->op == RP_OP_v_mfma_f32_32x32x64_f8f6f4 ||
+                     in->op == RP_OP_v_mfma_scale_f32_16x16x128_f8f6f4 ||
+                     in->op == RP_OP_v_mfma_scale_f32_32x32x64_f8f6f4;
+    enum { FIRST_OF_6_BITS = 2 };
+    return any && in->cbsz >= FIRST_OF_6_BITS && in->blgp >= FIRST_OF_6_BITS;
+}
+
 static void finish(struct rp_dec *d)
 {
     struct rp_insn *in = d->in;
     in->fn = d->row->fn ? d->row->fn : rp_fault_unimplemented;
     in->cost_class = rp_target_cost(in->op);
+    if (is_narrow_product(in))
+        in->cost_class--;
     if (in->flags & RP_IF_GDS && strncmp(d->row->mnemonic, "ds_gws_", 7))
         in->fn = rp_fault_unimplemented; /* The GPU has no global data share, only wave sync. */
     if (ends_block(in))

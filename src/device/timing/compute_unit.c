@@ -527,14 +527,15 @@ static uint64_t note_mfma(const struct rp_timing_simulation *r, struct rp_cu_wav
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* Returns the clocks of one of the two ports of the LDS (ROCm Compute Profiler documentation,
- * "Local data share"). Each takes 64 bytes each way, addresses and data in: 8 clocks for a store
- * of 4 bytes by each lane, 20 for one of 16.
+ * "Local data share"). Each takes 64 bytes in, addresses and data: 8 clocks for a store of 4 bytes
+ * by each lane, 20 for one of 16. How much comes out depends on the architecture.
  */
-static uint32_t lds_port_clocks(const struct rp_rec_access *a)
+static uint32_t lds_port_clocks(const struct rp_arch_timing *t, const struct rp_rec_access *a)
 {
-    const uint32_t bytes = (uint32_t)a->lanes * a->lane_bytes, data = (bytes + 63) / 64;
-    const uint32_t in = 4 + (a->flags & RP_REC_WRITES ? data : 0);
-    return a->flags & RP_REC_READS && data > in ? data : in;
+    const uint32_t bytes = (uint32_t)a->lanes * a->lane_bytes;
+    const uint32_t in = 4 + (a->flags & RP_REC_WRITES ? (bytes + 63) / 64 : 0);
+    const uint32_t out = (bytes + t->lds_read_port_bytes - 1) / t->lds_read_port_bytes;
+    return a->flags & RP_REC_READS && out > in ? out : in;
 }
 
 /* Returns when the LDS begins with an instruction: its banks and ports serve one after another. */
@@ -551,7 +552,7 @@ static uint64_t share(struct rp_timing_simulation *r, struct rp_cu *cu, const st
     uint64_t *port = &cu->lds_port_free[w->simd / 2];
     const uint64_t begin = lds_begin(cu, w, clock);
     cu->lds_free = later(clock, cu->lds_free) + a->lds_clocks;
-    *port = later(clock, *port) + lds_port_clocks(a);
+    *port = later(clock, *port) + lds_port_clocks(r->m.arch->timing, a);
     r->stats->lds_busy_clocks += a->lds_clocks;
     r->stats->lds_conflict_clocks += a->lds_conflict_clocks;
     return begin + r->m.arch->timing->lds_clocks + a->lds_clocks - 1;

@@ -360,11 +360,11 @@ static double busiest_port(const struct rp_arch *arch, const uint64_t *counters)
     return larger(most, SLOT_CLOCKS * others);
 }
 
-/* Bytes that the LDS moves in a clock at most: instructions of gfx950 that load to it, or transpose
- * what they read, take two clocks for 16 bytes of each lane. */
+/* Bytes that the LDS moves in a clock at most: instructions of gfx950 that load to it take two
+ * clocks for 16 bytes of each lane. */
 static double max_lds_bytes_per_clock(const struct rp_arch *arch)
 {
-    return lds_bytes_per_clock(arch) * (arch->isa == RP_ISA_GFX950 ? 4 : 1);
+    return lds_bytes_per_clock(arch) * (arch->isa == RP_ISA_GFX950 ? 2 : 1);
 }
 
 static double lowest_clocks(const struct rp_arch *arch, const struct rp_counts *c,

@@ -66,7 +66,7 @@ struct rp_pattern_cache {
 enum {
     LANES = 64,
     LOOKUP_LANES = 16,
-    BANKS = 32,
+    BANKS = 64, /* the most that there are */
     MOST_PIECES = 2,
     MOST_LINES = LANES * MOST_PIECES
 };
@@ -248,19 +248,29 @@ static bool lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
 
 /* ---- LDS ----------------------------------------------------------------------------------- */
 
+/* Returns how many banks of 4 bytes the LDS has for an access. gfx950 reads from twice as many
+ * (AMD's ROCm blog, "FP8 GEMM Optimization on AMD CDNA4 Architecture"); of writes nothing is said,
+ * so they are taken to go as on gfx942. */
+static unsigned banks_for(const struct rp_lane_access *t)
+{
+    const bool wide = rp_isa_target_get() == RP_ISA_GFX950 && !(t->flags & RP_REC_WRITES);
+    return wide ? 64 : 32;
+}
+
 /* These are the dwords that the lanes of one clock want of each bank. */
 struct banks {
-    uint32_t dword[BANKS][BANKS * 2]; /**< different ones */
+    unsigned of;                  /**< how many banks there are */
+    uint32_t dword[BANKS][LANES]; /**< different ones */
     uint8_t count[BANKS];
 };
 
 static void want(struct banks *b, uint32_t dword)
 {
-    const unsigned bank = dword % BANKS;
+    const unsigned bank = dword % b->of;
     unsigned i = b->count[bank];
     while (i > 0 && b->dword[bank][i - 1] != dword)
         i--;
-    if (!i && b->count[bank] < BANKS * 2)
+    if (!i && b->count[bank] < LANES)
         b->dword[bank][b->count[bank]++] = dword;
 }
 
@@ -275,22 +285,23 @@ static unsigned fullest(const struct banks *b)
 /* Tests whether no two lanes want different dwords of a bank. Lanes that want the same usually
  * follow each other. It is inline, so that the number of dwords is a constant.
  */
-static inline __attribute__((always_inline)) bool free_of_conflicts(const struct rp_lane_access *t,
-                                                                    uint64_t set, unsigned dwords)
+static inline __attribute__((always_inline)) bool
+free_of_conflicts(const struct rp_lane_access *t, uint64_t set, unsigned dwords, unsigned banks)
 {
-    uint32_t seen = 0, first[BANKS], conflict = 0, last = UINT32_MAX;
+    uint64_t seen = 0;
+    uint32_t first[BANKS], conflict = 0, last = UINT32_MAX;
     for (unsigned lane = (unsigned)__builtin_ctzll(set); lane < LANES && set >> lane; lane++) {
         const uint32_t dword = (uint32_t)(t->va[lane] / 4);
         if (dword == last || !(set >> lane & 1))
             continue;
         last = dword;
         for (unsigned i = 0; i < dwords; i++) {
-            const uint32_t bank = (dword + i) % BANKS;
+            const uint32_t bank = (dword + i) % banks;
             if (seen >> bank & 1)
                 conflict |= first[bank] ^ (dword + i);
             else
                 first[bank] = dword + i;
-            seen |= 1u << bank;
+            seen |= 1ull << bank;
         }
     }
     return !conflict;
@@ -299,15 +310,15 @@ static inline __attribute__((always_inline)) bool free_of_conflicts(const struct
 /* Decides quickly, for aligned dwords, whether the access is free of conflicts. @return false: it
  * may have conflicts
  */
-static bool simply_free(const struct rp_lane_access *t, uint64_t set)
+static bool simply_free(const struct rp_lane_access *t, uint64_t set, unsigned banks)
 {
     switch (t->bytes) {
     case 4:
-        return free_of_conflicts(t, set, 1);
+        return free_of_conflicts(t, set, 1, banks);
     case 8:
-        return free_of_conflicts(t, set, 2);
+        return free_of_conflicts(t, set, 2, banks);
     case 16:
-        return free_of_conflicts(t, set, 4);
+        return free_of_conflicts(t, set, 4, banks);
     default:
         return false;
     }
@@ -332,7 +343,7 @@ static unsigned atomic_clocks(const struct rp_lane_access *t, uint64_t set)
     unsigned most = 0;
     FOR_LANES(lane, set)
     for (uint64_t at = t->va[lane] & ~3ull; at < t->va[lane] + t->bytes; at += 4)
-        count[at / 4 % BANKS]++;
+        count[at / 4 % banks_for(t)]++;
     for (unsigned i = 0; i < BANKS; i++)
         most = count[i] > most ? count[i] : most;
     return most;
@@ -343,7 +354,8 @@ static unsigned clocks_of(const struct rp_lane_access *t, uint64_t set, bool dwo
     struct banks banks;
     if (t->flags & RP_REC_ATOMIC)
         return atomic_clocks(t, set);
-    if (dwords && simply_free(t, set))
+    banks.of = banks_for(t);
+    if (dwords && simply_free(t, set, banks.of))
         return 1;
     __builtin_memset(banks.count, 0, sizeof banks.count);
     FOR_LANES(lane, set)
@@ -352,25 +364,30 @@ static unsigned clocks_of(const struct rp_lane_access *t, uint64_t set, bool dwo
     return fullest(&banks);
 }
 
-/* Finds the lanes of each clock. Those of a load of 16 bytes do not lie side by side (Composable
- * Kernel's documentation, "Understanding AMD GPU LDS and Bank Conflicts").
+/* Finds the lanes of each clock. Those of a load of 16 bytes do not lie side by side: Composable
+ * Kernel's documentation, "Understanding AMD GPU LDS and Bank Conflicts"; for gfx950 as in
+ * banks_for().
  */
 static unsigned sets_of(const struct rp_lane_access *t, uint64_t ret[LANES / 8])
 {
     static const uint32_t wide_reads[] = {0x00f0000f, 0x000f00f0, 0xf0000f00, 0x0f00f000};
-    const unsigned at_once = t->bytes <= 4 ? 32 : t->bytes <= 8 ? 16 : 8;
+    static const uint32_t wider_reads[] = {0x0ff0f00f, 0xf00f0ff0};
+    const unsigned banks = banks_for(t), dwords = t->bytes <= 4 ? 1 : t->bytes <= 8 ? 2 : 4;
+    const unsigned at_once = banks / dwords;
     const bool wide_read = t->bytes == 16 && !(t->flags & RP_REC_WRITES);
-    for (unsigned i = 0; i < LANES / at_once; i++)
-        ret[i] = t->lanes & (wide_read ? (uint64_t)wide_reads[i % 4] << i / 4 * 32
-                                       : low_bits(at_once) << i * at_once);
+    for (unsigned i = 0; i < LANES / at_once; i++) {
+        const uint64_t wide = banks == 64 ? (uint64_t)wider_reads[i % 2] << i / 2 * 32
+                                          : (uint64_t)wide_reads[i % 4] << i / 4 * 32;
+        ret[i] = t->lanes & (wide_read ? wide : low_bits(at_once) << i * at_once);
+    }
     return LANES / at_once;
 }
 
 /**
- * Adds the clocks the LDS needs: it has 32 banks of 4 bytes (CDNA3 ISA guide, "LDS"), and serves
- * in each clock as many lanes as fill them (32 lanes of a dword, 16 of two, 8 of more; loads of 16
- * bytes take lanes 0 to 3 with 20 to 23, and so on), unless two
- * of these want different dwords of one bank. Atomics on the same dword come one after another.
+ * Adds the clocks the LDS needs: it has 32 banks of 4 bytes (CDNA3 ISA guide, "LDS"), for reads
+ * of gfx950 64, and serves in each clock as many lanes as fill them (of 32: 32 lanes of a dword, 16
+ * of two, 8 of more; loads of 16 bytes take lanes 0 to 3 with 20 to 23, and so on), unless two of
+ * these want different dwords of one bank. Atomics on the same dword come one after another.
  * @param t  addresses are offsets in the LDS
  */
 static void lane_access_lds(struct rp_rec_access *a, const struct rp_lane_access *t)

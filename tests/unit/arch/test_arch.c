@@ -114,7 +114,7 @@ static void tells_products_apart(void **state)
         {"gfx942", 0, 304, 1500, "AMD Instinct MI325X"},
         {"gfx942", 0, 304, 0, "AMD Instinct MI300X"},
         {"gfx942", 0, 228, 0, "AMD Instinct MI300A"},
-        {"gfx942", 0, 80, 0, NULL},
+        {"gfx942", 0, 80, 0, "AMD Instinct MI308X"},
         {"gfx942", 0xffff, 304, 1300, NULL},
         {"gfx942", 0, 0, 0, NULL},
         {"gfx90a", 0x740f, 104, 1600, "AMD Instinct MI210"},
@@ -153,7 +153,8 @@ static void products_are_selected(void **state)
         {"GFX942:MI300A", "gfx942", "AMD Instinct MI300A", 0, 228, 5300},
         {"mi325x", "gfx942", "AMD Instinct MI325X", 0, 304, 6000},
         {"gfx942:mi300x-vf", "gfx942", "AMD Instinct MI300X VF", -ENODATA, 0, 0},
-        {"gfx950:mi355x", "gfx950", "AMD Instinct MI355X", -ENODATA, 256, 0},
+        {"gfx950:mi355x", "gfx950", "AMD Instinct MI355X", 0, 256, 7782},
+        {"mi308x", "gfx942", "AMD Instinct MI308X", -ENODATA, 80, 0},
         {"MI250X", "gfx90a", "AMD Instinct MI250X", 0, 110, 1600},
         {"gfx90a:mi210", "gfx90a", "AMD Instinct MI210", 0, 104, 1600},
         {"mi100", "gfx908", "AMD Instinct MI100", -ENOTSUP, 120, 1230},
@@ -191,9 +192,9 @@ static void products_are_selected(void **state)
     assert_string_equal(choices, "gfx9");
     rp_arch_choices(RP_ARCH_TIMED, choices, sizeof choices);
     assert_string_equal(choices, "gfx90a:mi250x, gfx90a:mi250, gfx90a:mi210, gfx942:mi300x, "
-                                 "gfx942:mi300a, gfx942:mi325x, gfx950:mi350x");
+                                 "gfx942:mi300a, gfx942:mi325x, gfx950:mi350x, gfx950:mi355x");
     rp_arch_choices(RP_ARCH_ANY, choices, sizeof choices);
-    assert_non_null(strstr(choices, ", gfx950:mi350x, gfx1030, gfx908, gfx1100"));
+    assert_non_null(strstr(choices, ", gfx950:mi350x, gfx950:mi355x, gfx1030, gfx908, gfx1100"));
 }
 
 /* Of every product the software device can be: the word that makes it so. */

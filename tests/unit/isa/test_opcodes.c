@@ -407,12 +407,67 @@ static int collect(void **state)
     return 0;
 }
 
+/* ---- rates ---- */
+
+/* What a compute unit does in a clock, four SIMDs at once, with the instruction that does most. */
+static unsigned most_flops(const char *target, const char *type)
+{
+    unsigned most = 0;
+    rp_isa_target_set(target);
+    for (unsigned op = 1; op < RP_OP_ALL; op++) {
+        unsigned m, n, k, blocks = 1;
+        const char *name = rp_op_rows[op].mnemonic, *end = name ? strrchr(name, '_') : NULL;
+        if (!name || !rp_target_has(op) || strncmp(name, "v_mfma_", 7) || strcmp(end + 1, type) ||
+            sscanf(strchr(name + 7, '_') + 1, "%ux%ux%u_%ub", &m, &n, &k, &blocks) < 3)
+            continue;
+        const unsigned flops = 4 * 2 * m * n * k * blocks / rp_cost_cycles[rp_target_cost(op)];
+        most = flops > most ? flops : most;
+    }
+    rp_isa_target_set("gfx942");
+    return most;
+}
+
+static unsigned narrow_flops(unsigned op, unsigned k, unsigned m, unsigned a, unsigned b)
+{
+    const uint32_t code[] = {0xd3800000u | op << 16 | a << 8, 0x04020100u | b << 29};
+    struct rp_insn in;
+    assert_int_equal(rp_isa_decode(code, 2, &in), 8);
+    assert_int_equal(in.cbsz, a);
+    assert_int_equal(in.blgp, b);
+    return 4 * 2 * m * m * k / rp_cost_cycles[in.cost_class];
+}
+
+/* The passes of matrix instructions give AMD's peaks (the data sheets that arch.h names). */
+static void test_matrix_rates_are_the_peaks(void **state)
+{
+    static const char *const targets[] = {"gfx90a", "gfx942", "gfx950"};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct rp_arch_roofline *peak = &rp_arch_find(targets[i])->roofline;
+        assert_int_equal(most_flops(targets[i], "f16"), peak->mfma_f16);
+        assert_int_equal(most_flops(targets[i], i ? "bf16" : "1k"), peak->mfma_bf16);
+        assert_int_equal(most_flops(targets[i], "f32"), peak->mfma_f32);
+        assert_int_equal(most_flops(targets[i], "f64"), peak->mfma_f64);
+    }
+    assert_int_equal(most_flops("gfx942", "fp8"), rp_arch_find("gfx942")->roofline.mfma_f8);
+    const struct rp_arch_roofline *peak = &rp_arch_find("gfx950")->roofline;
+    rp_isa_target_set("gfx950");
+    for (unsigned a = 0; a < 5; a++)
+        for (unsigned b = 0; b < 5; b++) {
+            const unsigned want = a < 2 || b < 2 ? peak->mfma_f8 : peak->mfma_f6f4;
+            assert_int_equal(narrow_flops(0x2d, 128, 16, a, b), want);
+            assert_int_equal(narrow_flops(0x2e, 64, 32, a, b), want);
+        }
+    rp_isa_target_set("gfx942");
+}
+
 int main(void)
 {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_memory_columns_follow_names),
         cmocka_unit_test(test_every_refusal_has_a_reason),
         cmocka_unit_test(test_every_alu_row_is_tested),
+        cmocka_unit_test(test_matrix_rates_are_the_peaks),
         cmocka_unit_test(test_page_is_current),
     };
     return cmocka_run_group_tests(all, collect, NULL);

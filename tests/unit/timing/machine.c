@@ -130,8 +130,13 @@ void made_access(struct rp_rec_wave *w, uint32_t code, struct rp_rec_access a, i
 
 struct rp_timing_stats made_run(struct made *m)
 {
+    return made_run_on(m, "gfx942");
+}
+
+struct rp_timing_stats made_run_on(struct made *m, const char *gfx)
+{
     struct rp_timing_stats stats;
-    const struct rp_arch *arch = rp_arch_find("gfx942");
+    const struct rp_arch *arch = rp_arch_find(gfx);
     m->record->code = m->code;
     m->record->code_count = m->codes;
     assert_int_equal(rp_engine_run(arch, m->record, NULL, &stats), 0);

@@ -53,5 +53,6 @@ void made_access(struct rp_rec_wave *w, uint32_t code, struct rp_rec_access a, i
                  uint32_t lines);
 
 struct rp_timing_stats made_run(struct made *m);
+struct rp_timing_stats made_run_on(struct made *m, const char *gfx);
 
 #endif

@@ -350,6 +350,22 @@ static void the_lds_has_two_ports(void **state)
     }
 }
 
+/* AMD's blog, "FP8 GEMM Optimization on AMD CDNA4 Architecture": LDS reads of 256 bytes in a clock.
+ */
+static void the_lds_of_gfx950_returns_twice_as_much(void **state)
+{
+    (void)state;
+    uint64_t clocks[2];
+    lds_access = (struct rp_rec_access){
+        .space = RP_REC_SHARED, .flags = RP_REC_READS, .lane_bytes = 16, .lds_clocks = 4};
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = ports_made(16, 100 * (k + 1));
+        clocks[k] = made_run_on(m, "gfx950").replay_clocks;
+        made_free(m);
+    }
+    assert_int_equal(clocks[1] - clocks[0], 100 * 16 * 64 * 16 / 256);
+}
+
 /* ---- latency ------------------------------------------------------------------------------- */
 
 /* Loads of one line after another, each awaited, over a footprint, so many times. */
@@ -1111,6 +1127,7 @@ int main(void)
         cmocka_unit_test(scalar_loads_take_the_scalar_port),
         cmocka_unit_test(the_lds_is_shared_by_all_simds),
         cmocka_unit_test(the_lds_has_two_ports),
+        cmocka_unit_test(the_lds_of_gfx950_returns_twice_as_much),
         cmocka_unit_test(pointer_chases_take_what_was_measured),
         cmocka_unit_test(bandwidths_are_those_measured),
         cmocka_unit_test(a_barrier_waits_for_the_last),

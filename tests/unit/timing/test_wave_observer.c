@@ -216,6 +216,44 @@ static void wide_loads_of_a_tile_are_as_documented(void **state)
         }
 }
 
+static unsigned lds_clocks_of(const uint64_t va[LANES], unsigned bytes, uint8_t flags)
+{
+    struct rp_rec_access a = {0};
+    const struct rp_lane_access t = {.va = va, .lanes = ~0ull, .bytes = bytes, .flags = flags};
+    lane_access_lds(&a, &t);
+    return a.lds_clocks;
+}
+
+/* gfx950 reads 256 bytes in a clock. A tile of 16 rows of 128 bytes, 16 of each lane, and how AMD's
+ * blog permutes it ("FP8 GEMM Optimization on AMD CDNA4 Architecture", "Swizzle method"). */
+static void gfx950_reads_from_64_banks(void **state)
+{
+    (void)state;
+    uint64_t row[LANES], column[LANES], tile[LANES], permuted[LANES];
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        const unsigned r = lane % 16, pair = r / 2, perm = pair ^ ((pair / 2 ^ pair / 4) & 1);
+        row[lane] = 4 * lane;
+        column[lane] = 128 * lane;
+        tile[lane] = r * 128 + lane / 16 * 16;
+        permuted[lane] = r * 128 + (lane / 16 * 16 ^ perm << 4);
+    }
+    rp_isa_target_set("gfx950");
+    const unsigned clocks[] = {
+        lds_clocks_of(row, 4, RP_REC_READS), lds_clocks_of(column, 4, RP_REC_READS),
+        lds_clocks_of(tile, 16, RP_REC_READS), lds_clocks_of(permuted, 16, RP_REC_READS),
+        lds_clocks_of(row, 4, RP_REC_WRITES)};
+    rp_isa_target_set("gfx942");
+    const unsigned before[] = {lds_clocks_of(row, 4, RP_REC_READS),
+                               lds_clocks_of(column, 4, RP_REC_READS)};
+    assert_int_equal(clocks[0], 1);
+    assert_int_equal(clocks[1], 32);
+    assert_int_equal(clocks[2], 4 * 4);
+    assert_int_equal(clocks[3], 4);
+    assert_int_equal(clocks[4], 2); /* as on gfx942 */
+    assert_int_equal(before[0], 2);
+    assert_int_equal(before[1], 64);
+}
+
 static void lds_clocks_are_those_of_the_banks(void **state)
 {
     (void)state;
@@ -471,6 +509,7 @@ int main(void)
         cmocka_unit_test(lines_are_those_of_the_bytes),
         cmocka_unit_test(lds_clocks_are_those_of_the_banks),
         cmocka_unit_test(wide_loads_of_a_tile_are_as_documented),
+        cmocka_unit_test(gfx950_reads_from_64_banks),
         cmocka_unit_test(lds_clocks_are_the_same),
         cmocka_unit_test(lines_are_the_same),
         cmocka_unit_test(buffers_are_reached_as_lane_by_lane),
