@@ -162,7 +162,7 @@ KERNEL(64, chase_lds)
     ((u32 *)to)[threadIdx.x] = at;
 }
 
-// --- vector instructions: 64 of them each time, of 8 chains that do not depend on each other ------------------------
+// --- vector instructions: 256 of them each time, of 8 chains that do not depend on each other -----------------------
 
 #define VALU(name, type, text)                                                                                          \
     KERNEL(1024, name)                                                                                                  \
@@ -171,7 +171,7 @@ KERNEL(64, chase_lds)
         const type y = (type)1;                                                                                         \
                                                                                                                         \
         for (u32 time = 0; time < times; time++) {                                                                      \
-            _Pragma("unroll") for (int i = 0; i < 64; i++) asm volatile(text : "+v"(x[i % 8]) : "v"(y));                \
+            _Pragma("unroll") for (int i = 0; i < 256; i++) asm volatile(text : "+v"(x[i % 8]) : "v"(y));               \
         }                                                                                                               \
         asm volatile("" ::"v"(x[0]), "v"(x[1]), "v"(x[2]), "v"(x[3]), "v"(x[4]), "v"(x[5]), "v"(x[6]), "v"(x[7]));      \
     }
@@ -179,7 +179,7 @@ KERNEL(64, chase_lds)
 typedef float float_2 __attribute__((ext_vector_type(2)));
 typedef _Float16 half_2 __attribute__((ext_vector_type(2)));
 
-VALU(fma_f32, float, "v_fma_f32 %0, %0, %1, -%1")
+VALU(fma_f32, float, "v_fmac_f32 %0, %1, %1")
 VALU(fma_f64, double, "v_fma_f64 %0, %0, %1, -%1")
 VALU(fma_f16, half_2, "v_pk_fma_f16 %0, %0, %1, %1")
 VALU(mad_i32, u32, "v_mad_u32_u24 %0, %0, %1, %1")
