@@ -303,7 +303,7 @@ static uint64_t launch_clock(const struct rp_group *g)
     const uint64_t waves = d->kernel.waves_per_group;
     if (g->linear_id >= d->kernel.resident_groups)
         return g->start_cycles;
-    return (g->linear_id / dies * waves + g->wave_count) * RP_CU_LAUNCH_CLOCKS;
+    return rp_launch_clocks(d->arch, g->linear_id / dies * waves + g->wave_count);
 }
 
 static struct rp_group_clock *clock_new(const struct rp_group *g)

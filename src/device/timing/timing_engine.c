@@ -548,7 +548,7 @@ static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
             e->r.stats->no_room_clocks += e->r.clock - die->full_since;
         die->full_since = UINT64_MAX;
         const uint64_t free = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
-        die->launch_free = free + (uint64_t)RP_CU_LAUNCH_CLOCKS * waves;
+        die->launch_free = free + rp_launch_clocks(e->r.m.arch, waves);
         die->next_cu = (cu->number % e->r.m.cus_per_die + 1) % e->r.m.cus_per_die;
         if (rp_hierarchy_open(&e->r.memory, cu->number) < 0) {
             e->status = -ENOMEM;

@@ -292,10 +292,20 @@ enum {
     RP_CU_SIMDS = 4,
     RP_CU_HALVES = 2,        /**< of a SIMD: its VALU's ports, where it has two */
     RP_CU_GROUP_WAVES = 16,  /**< of the largest workgroup */
-    RP_CU_LAUNCH_CLOCKS = 1, /**< of a die's dispatcher, for a wave: assumed */
+    RP_CU_LAUNCH_CLOCKS = 4, /**< of a shader engine's dispatcher, for a wave: see below */
     RP_CU_LAP = 64,
     RP_CU_MFMAS = 8, /**< of a wave, with results to come: passes follow each other, so 4 at most */
 };
+
+/** Returns how long a die takes to launch so many waves. Each of its shader engines launches one in
+ * four clocks: 4 engines were assumed to launch one in each, and the 8 of an MI210 launch at least
+ * 1.74 (bench/published.csv, mi210-stream-init-1024x2: 1511 GB/s of 512 bytes each at 1700 MHz). */
+static inline uint64_t rp_launch_clocks(const struct rp_arch *arch, uint64_t waves)
+{
+    const uint64_t dies = arch->xcc_count ? arch->xcc_count : 1;
+    const uint64_t engines = arch->shader_engines > dies ? arch->shader_engines / dies : 1;
+    return (waves * RP_CU_LAUNCH_CLOCKS + engines - 1) / engines;
+}
 
 struct rp_cu_group {
     uint32_t index; /**< in the record */

@@ -165,6 +165,61 @@ static bool side_by_side(const struct rp_lane_access *t)
     return !differ;
 }
 
+enum { QUAD = 4, COLUMNS = 4 };
+
+/* Returns how many of four lanes want different parts of one column: dwords of each four, or of
+ * wider loads 16 bytes of each 64. */
+static unsigned quad_clocks(const struct rp_lane_access *t, unsigned first)
+{
+    const unsigned part = t->bytes > 4 ? 16 : 4;
+    uint64_t seen[COLUMNS][QUAD];
+    unsigned count[COLUMNS] = {0}, most = 0;
+    for (unsigned lane = first; lane < first + QUAD; lane++) {
+        const uint64_t at = t->va[lane] / part;
+        const unsigned column = at % COLUMNS;
+        unsigned i = 0;
+        if (!(t->lanes >> lane & 1))
+            continue;
+        while (i < count[column] && seen[column][i] != at)
+            i++;
+        if (i == count[column])
+            seen[column][count[column]++] = at;
+        most = count[column] > most ? count[column] : most;
+    }
+    return most;
+}
+
+/* Tests whether the lanes of a quad, and the lane before them, lie one behind the other, or at one
+ * place. */
+static bool goes_on(const struct rp_lane_access *t, unsigned first)
+{
+    bool all = first % LOOKUP_LANES && t->lanes >> (first - 1) & 1;
+    for (unsigned lane = first; lane < first + QUAD && all; lane++)
+        all = t->lanes >> lane & 1 &&
+              (t->va[lane] == t->va[lane - 1] || t->va[lane] == t->va[lane - 1] + t->bytes);
+    return all;
+}
+
+/* Returns the look-ups of a load. Published rates of one compute unit of an MI210
+ * (bench/published.csv, l1-strides) are those of four lanes a clock, or of as many dwords as lie
+ * one behind the other in 16 lanes; but of two lanes, if floats are 2 apart, and of one, if doubles
+ * are 8 apart: then lanes want the same column. Floats 5 apart take 1.75 times as long as this,
+ * which it does not explain. No document says any of it. */
+static unsigned column_lookups(const struct rp_lane_access *t)
+{
+    unsigned clocks = 0;
+    for (unsigned quad = 0; quad < LANES; quad += QUAD)
+        if (t->bytes > 4 || !goes_on(t, quad))
+            clocks += quad_clocks(t, quad);
+    return clocks;
+}
+
+static bool has_columns(const struct rp_lane_access *t)
+{
+    return rp_isa_target_get() == RP_ISA_GFX90A && t->bytes >= 4 && t->bytes <= 8 &&
+           t->flags & RP_REC_READS && !(t->flags & RP_REC_ATOMIC);
+}
+
 /* Finds the lines of such an access without reading each lane. */
 static bool access_row(struct rp_rec_wave *w, struct rp_rec_access *a,
                        const struct rp_lane_access *t)
@@ -191,9 +246,12 @@ static bool access_row(struct rp_rec_wave *w, struct rp_rec_access *a,
             .deepest = 1};
         a->line_count++;
     }
-    for (uint64_t at = begin; at < end; at += group_bytes)
-        a->lookups = (uint16_t)(a->lookups + (at + group_bytes - 1) / RP_REC_LINE_BYTES -
-                                at / RP_REC_LINE_BYTES + 1);
+    if (has_columns(t) && t->bytes == 8)
+        a->lookups = LANES / QUAD;
+    else
+        for (uint64_t at = begin; at < end; at += group_bytes)
+            a->lookups = (uint16_t)(a->lookups + (at + group_bytes - 1) / RP_REC_LINE_BYTES -
+                                    at / RP_REC_LINE_BYTES + 1);
     return true;
 }
 
@@ -241,6 +299,8 @@ static bool lane_access_lines(struct rp_rec_wave *w, struct rp_rec_access *a,
     }
     for (unsigned i = 0; i < a->line_count && writes; i++)
         line[i].whole |= whole_sectors(&cover[i]);
+    if (has_columns(t) && column_lookups(t) > a->lookups)
+        a->lookups = (uint16_t)column_lookups(t);
     if (t->flags & RP_REC_ATOMIC)
         count_depths(line, &lines, t);
     return true;

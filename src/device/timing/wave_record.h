@@ -153,7 +153,8 @@ struct rp_rec_access {
     uint32_t step;       /**< which of the wave's instructions, also of those that are not kept */
     uint32_t first_line; /**< its lines are rp_rec_wave.line[first_line ... + line_count) */
     uint16_t line_count; /**< 0: no lane active, or LDS */
-    uint16_t lookups;    /**< (group of 16 lanes, line) pairs: what the vector L1 looks up */
+    uint16_t lookups;    /**< (group of 16 lanes, line) pairs: what the vector L1 looks up; gfx90a:
+                              more where lanes get in each other's way (wave_observer.c) */
     uint16_t lds_clocks; /**< the LDS is busy, conflicts included; 0 = LDS not used */
     uint16_t lds_conflict_clocks; /**< of these, beyond what the same lanes need without any */
     uint8_t lanes;                /**< active; FLAT: not those that are in the LDS */

@@ -824,6 +824,16 @@ static void older_waves_go_first_and_priorities_before_that(void **state)
     }
 }
 
+/* A wave in four clocks for each shader engine of a die: 4 of an MI300X, 8 of an MI210. */
+static void shader_engines_launch_waves(void **state)
+{
+    (void)state;
+    assert_int_equal(rp_launch_clocks(rp_arch_find("gfx942"), 16), 16);
+    assert_int_equal(rp_launch_clocks(rp_arch_find("gfx950"), 3), 3);
+    assert_int_equal(rp_launch_clocks(rp_arch_find("gfx90a"), 16), 8);
+    assert_int_equal(rp_launch_clocks(rp_arch_find("gfx90a"), 1), 1);
+}
+
 /* ---- placement ----------------------------------------------------------------------------- */
 
 /* Groups of waves of different lengths: group 3 n has long ones. */
@@ -1142,6 +1152,7 @@ int main(void)
         cmocka_unit_test(truncated_waves_do_not_wait_for_each_other),
         cmocka_unit_test(units_serve_all_waves_alike),
         cmocka_unit_test(older_waves_go_first_and_priorities_before_that),
+        cmocka_unit_test(shader_engines_launch_waves),
         cmocka_unit_test(workgroups_are_dealt_out),
         cmocka_unit_test(occupancy_is_kept),
         cmocka_unit_test(a_sample_stands_for_the_grid),

@@ -273,6 +273,39 @@ static void lds_clocks_are_those_of_the_banks(void **state)
     }
 }
 
+/* ---- the vector L1 ---- */
+
+static unsigned lookups_of(const char *target, unsigned bytes, unsigned stride, uint8_t flags)
+{
+    uint64_t va[LANES];
+    struct rp_rec_wave w = {0};
+    struct rp_rec_access a = {0};
+    const struct rp_lane_access t = {.va = va, .lanes = ~0ull, .bytes = bytes, .flags = flags};
+    for (unsigned lane = 0; lane < LANES; lane++)
+        va[lane] = 0x10000 + (uint64_t)lane * stride;
+    rp_isa_target_set(target);
+    assert_true(lane_access_lines(&w, &a, &t));
+    rp_isa_target_set("gfx942");
+    free(w.line);
+    return a.lookups;
+}
+
+/* 256 or 512 bytes over the published rates of an MI210's compute unit: 59, 7.9, 15.9; 31.8, 7.9
+ * bytes. */
+static void lanes_of_gfx90a_want_columns(void **state)
+{
+    (void)state;
+    assert_int_equal(lookups_of("gfx90a", 4, 4, RP_REC_READS), 4);
+    assert_int_equal(lookups_of("gfx90a", 4, 8, RP_REC_READS), 32);
+    assert_int_equal(lookups_of("gfx90a", 4, 12, RP_REC_READS), 16);
+    assert_int_equal(lookups_of("gfx90a", 8, 16, RP_REC_READS), 16);
+    assert_int_equal(lookups_of("gfx90a", 8, 64, RP_REC_READS), 64);
+    assert_int_equal(lookups_of("gfx90a", 4, 0, RP_REC_READS), 4);  /* one dword */
+    assert_int_equal(lookups_of("gfx90a", 4, 8, RP_REC_WRITES), 4); /* of stores nothing is known */
+    assert_int_equal(lookups_of("gfx942", 4, 8, RP_REC_READS), 4);
+    assert_int_equal(lookups_of("gfx942", 8, 16, RP_REC_READS), 8);
+}
+
 /* ---- patterns ---- */
 
 enum { PATTERNS = 12, ROUNDS = 20000 };
@@ -510,6 +543,7 @@ int main(void)
         cmocka_unit_test(lds_clocks_are_those_of_the_banks),
         cmocka_unit_test(wide_loads_of_a_tile_are_as_documented),
         cmocka_unit_test(gfx950_reads_from_64_banks),
+        cmocka_unit_test(lanes_of_gfx90a_want_columns),
         cmocka_unit_test(lds_clocks_are_the_same),
         cmocka_unit_test(lines_are_the_same),
         cmocka_unit_test(buffers_are_reached_as_lane_by_lane),
