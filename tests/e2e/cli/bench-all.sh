@@ -3,7 +3,7 @@
 unset ROCM_PERF_DEVICE_TIMING
 all() { python3 -c 'import json, sys; print(*[row["name"] for row in json.load(open(sys.argv[1]))["measurements"]])' "$1"; }
 
-for target in mi300x mi300a mi325x mi350x mi250x; do
+for target in mi300x mi300a mi325x mi350x mi355x mi250x; do
     expect 0 rocm-perf bench --device software:$target --gpus 2 --repeats 1 -o $target.json
     [ "$(all $target.json | wc -w)" = 38 ] || fail "$target: measurements are missing"
     expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/bench.schema.json" $target.json

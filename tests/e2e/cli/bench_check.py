@@ -19,9 +19,6 @@ OTHERWISE = {
     ("AMD Instinct MI300A", "infinity_cache"): (-0.2, 0.05),
     # A channel serves reads and writes in the order in which they are asked for: a write waits for a read that comes later.
     ("AMD Instinct MI250X", "hbm_copy"): (-0.45, 0.05),
-    # Matrix instructions of 6 and 4 bits take as long as those of 8.
-    ("AMD Instinct MI350X", "mfma_f6"): (-0.55, 0.05),
-    ("AMD Instinct MI350X", "mfma_f4"): (-0.55, 0.05),
 }
 # Nobody has published anything of these: the model has no constant.
 WITHOUT = {
