@@ -1,6 +1,6 @@
 // Streaming kernels on doubles with a given number of workgroups on each compute unit, which an allocation of LDS
 // enforces (0: as many as fit), over arrays of MIB each, which are to be more than caches hold. With ELEMENTS an
-// array has only so many, which are gone through again and again, over MIB and then over twice as much.
+// array has only so many, which are gone through again and again, over MIB twice and then over twice as much.
 #include "common.h"
 
 struct arrays {
@@ -131,8 +131,8 @@ int main(int argc, char **argv)
                    {"scale", again ? scale<true> : scale<false>}, {"multiply_add", again ? multiply_add<true> : multiply_add<false>},
                    {"stencil3", stencil3}, {"stencil5", stencil5}, {"copy", copy}, {"add", add}, {"triad", triad}};
     for (const auto &k : kernels) {
-        for (int launch = 0; launch < (again ? 2 : 1) && wanted(argv[1], k.name); launch++) {
-            x.count = count << launch;
+        for (int launch = 0; launch < (again ? 3 : 1) && wanted(argv[1], k.name); launch++) {
+            x.count = count << launch / 2;
             k.kernel<<<(x.count + size - 1) / size, size, lds>>>(x);
             finish();
         }

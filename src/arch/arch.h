@@ -53,12 +53,15 @@ struct rp_arch_timing {
     uint32_t lds_read_port_bytes;                /**< of a clock, of one of two ports */
     uint32_t scalar_l1_clocks, scalar_l2_clocks; /**< served by the scalar L1, by the L2 */
     uint32_t l1_clocks, l2_clocks, mall_clocks, hbm_clocks;
-    uint32_t l1_bytes_per_clock;    /**< of one CU */
-    double l2_read_bytes_per_clock; /**< of one channel, as sustained */
+    uint32_t store_clocks;           /**< until a vector store is acknowledged */
+    uint32_t l1_bytes_per_clock;     /**< of one CU */
+    double l2_read_bytes_per_clock;  /**< of one channel, as sustained */
+    double l2_again_bytes_per_clock; /**< the same for a line that was read a moment ago */
     double l2_write_bytes_per_clock;
-    double mall_bytes_per_clock; /**< of the device, as sustained */
-    double hbm_read_bytes_per_clock;
-    double hbm_write_bytes_per_clock;
+    /** Of one die, from and to the Infinity Cache and memory together; 0: as fast as memory. */
+    double die_bytes_per_clock;
+    double hbm_read_share, hbm_write_share; /**< of its peak, as sustained */
+    double hbm_turn_share;    /**< more that a request takes that follows one of the other kind */
     uint32_t memory_channels; /**< of HBM, and as many slices of the MALL */
     uint32_t inst_l1_bytes;
     uint32_t sqcs_per_xcc; /**< scalar and instruction caches, each for one CU or two neighbours */
@@ -68,6 +71,9 @@ struct rp_arch_timing {
     uint32_t valu_f64_clocks;   /**< of f64 instructions that read vector registers alone */
     uint32_t mfma_result_slots; /**< of 4 clocks, after the passes, until others may use it */
     uint32_t launch_clocks;     /**< of a dispatch that does nothing */
+    uint32_t wave_clocks;       /**< from the launch of a wave to its first instruction */
+    /* A shader engine launches a workgroup in so many, and so many more for each of its waves. */
+    double engine_group_clocks, engine_wave_clocks;
 };
 
 /** This says which counters give the traffic between L2 and memory. */

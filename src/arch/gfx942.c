@@ -68,25 +68,31 @@ static const struct rp_arch_product products[] = {
  * Bandwidths of [mt4g] are GiB/s at 2.1 GHz: over 128 L2 channels of the device, and in all.
  *   [CC]    Chips and Cheese, "Testing AMD's Giant MI300X", 2024
  *   [WP]    AMD CDNA 3 architecture white paper
+ *   [SC25]  raw outputs on bare metal in hibagus/SC25_AMD_CDNA3_Artifact, 2025
+ *   [RRZE]  raw outputs in RRZE-HPC/gpu-benches, 2025
+ * Fitted means: to those rows of bench/published.csv that may be fitted to.
  */
 static const struct rp_arch_timing timing = {
     /* ROCm Compute Profiler documentation, "Local data share". */
     .lds_read_port_bytes = 64,
-    .lds_clocks = 51,                    /* [mt4g] 51.3 */
-    .scalar_l1_clocks = 48,              /* [mt4g] */
-    .scalar_l2_clocks = 172,             /* [mt4g] 48, and 124 for a miss */
-    .l1_clocks = 116,                    /* [mt4g] */
-    .l2_clocks = 288,                    /* [mt4g] 287.5 */
-    .mall_clocks = 458,                  /* [CC] 218 ns */
-    .hbm_clocks = 900,                   /* [mt4g] mean; p50 876 */
-    .l1_bytes_per_clock = 64,            /* [WP] */
-    .l2_read_bytes_per_clock = 57.38,    /* [mt4g] 14,365 GiB/s; the peak is 128 */
-    .l2_write_bytes_per_clock = 26.21,   /* [mt4g] 6,562 GiB/s */
-    .mall_bytes_per_clock = 5667,        /* [CC] 11.9 TB/s */
-    .hbm_read_bytes_per_clock = 1886.8,  /* [mt4g] 3,690 GiB/s */
-    .hbm_write_bytes_per_clock = 2105.1, /* [mt4g] 4,117 GiB/s */
-    .memory_channels = 128,              /* [WP] 8 stacks of 16 channels */
-    .inst_l1_bytes = RP_KIB(64),         /* [WP] shared by two CUs */
+    .lds_clocks = 51,                  /* [mt4g] 51.3 */
+    .scalar_l1_clocks = 48,            /* [mt4g] */
+    .scalar_l2_clocks = 172,           /* [mt4g] 48, and 124 for a miss */
+    .l1_clocks = 116,                  /* [mt4g] */
+    .l2_clocks = 209,                  /* [SC25] 101 ns at 2051 MHz; [mt4g] 288, of a virtual one */
+    .mall_clocks = 456,                /* [SC25] 217 ns; [CC] 218 ns */
+    .hbm_clocks = 900,                 /* [mt4g] mean; p50 876 */
+    .store_clocks = 351,               /* fitted to gpu-stream with few waves [SC25] */
+    .l1_bytes_per_clock = 64,          /* [WP] */
+    .l2_read_bytes_per_clock = 57.38,  /* [mt4g] 14,365 GiB/s; the peak is 128 */
+    .l2_again_bytes_per_clock = 110,   /* [SC25] gpu-cache, 27 to 29 TB/s */
+    .l2_write_bytes_per_clock = 26.21, /* [mt4g] 6,562 GiB/s */
+    .die_bytes_per_clock = 305,        /* [SC25] gpu-l2-cache, 5.0 TB/s of eight dies; [RRZE] 5.4 */
+    .hbm_read_share = 0.83,            /* fitted to gpu-stream read [SC25], and */
+    .hbm_write_share = 0.875,          /* to init, with few waves and with many */
+    .hbm_turn_share = 2,               /* fitted to copies: [BS] */
+    .memory_channels = 128,            /* [WP] 8 stacks of 16 channels */
+    .inst_l1_bytes = RP_KIB(64),       /* [WP] shared by two CUs */
     /* [RPC] 160 of 8 XCDs, 120 of the MI300A's 6: of 40 CUs a die two are switched off, in
      * different pairs. Kernels miss once in each. */
     .sqcs_per_xcc = 20,
@@ -104,7 +110,10 @@ static const struct rp_arch_timing timing = {
     /* It is about 1 us and was fitted: vector copies of 1,048,576 doubles took 5.2 to 9.6 us
      * (median 6.8) in rocprof-compute's MI300X sample, and 4.8 us of them are in the simulation.
      */
-    .launch_clocks = 2000,
+    .launch_clocks = 1910,
+    .wave_clocks = 75,         /* fitted to gpu-stream read with few waves [SC25] */
+    .engine_group_clocks = 14, /* fitted: gpu-l2-stream of workgroups of 1024, 7.9 TB/s, and */
+    .engine_wave_clocks = 3.5, /* gpu-small-kernels of 64 on an MI210 [RRZE] */
 };
 
 const struct rp_arch rp_arch_gfx942 = {

@@ -16,9 +16,11 @@
 #define OF_A_DIE                                                                                   \
     .lds_read_port_bytes = 128, /* [LDS] 256 of both ports; gfx942 has 128 */                      \
         .lds_clocks = 51, .scalar_l1_clocks = 48, .scalar_l2_clocks = 172, .l1_clocks = 116,       \
-    .l2_clocks = 288,                                                                              \
+    .l2_clocks = 209, .store_clocks = 351,                                                         \
     .l1_bytes_per_clock = 128, /* [DS] 128 bytes per clock and CU; gfx942 has 64 */                \
-        .l2_read_bytes_per_clock = 57.38, .l2_write_bytes_per_clock = 26.21,                       \
+        .l2_read_bytes_per_clock = 57.38, .l2_again_bytes_per_clock = 110,                         \
+    .l2_write_bytes_per_clock = 26.21, .hbm_read_share = 0.83, .hbm_write_share = 0.875,           \
+    .hbm_turn_share = 2, .engine_group_clocks = 14, .engine_wave_clocks = 3.5,                     \
     .memory_channels = 128,                              /* [DS] 8 stacks of 16 channels */        \
         .inst_l1_bytes = RP_KIB(64), .sqcs_per_xcc = 16, /* one for two of 32 CUs */               \
         .l1_ways = 16, .scalar_l1_ways = 4, .l2_ways = 16, .taken_branch_clocks = 16,              \
@@ -27,23 +29,21 @@
 
 static const struct rp_arch_timing timing = {
     OF_A_DIE,
-    .mall_clocks = 480,                /* 458 of 2100 MHz */
-    .hbm_clocks = 943,                 /* 900 */
-    .mall_bytes_per_clock = 5409,      /* 11.9 TB/s */
-    .hbm_read_bytes_per_clock = 2632,  /* 74.4 % of the peak: 5791 GB/s */
-    .hbm_write_bytes_per_clock = 2937, /* 83.0 % of the peak: 6461 GB/s */
-    .launch_clocks = 2095,             /* 2000 of 2100 MHz */
+    .mall_clocks = 478,         /* 456 of 2100 MHz */
+    .hbm_clocks = 943,          /* 900 */
+    .die_bytes_per_clock = 425, /* 305 of 2100 MHz, by as much more as HBM's peak is */
+    .launch_clocks = 2001,      /* 1910 */
+    .wave_clocks = 79,          /* 75 */
 };
 
 /* The same at 2400 MHz. */
 static const struct rp_arch_timing timing_mi355x = {
     OF_A_DIE,
-    .mall_clocks = 523,
+    .mall_clocks = 521,
     .hbm_clocks = 1029,
-    .mall_bytes_per_clock = 4958,
-    .hbm_read_bytes_per_clock = 2413,
-    .hbm_write_bytes_per_clock = 2692,
-    .launch_clocks = 2286,
+    .die_bytes_per_clock = 390,
+    .launch_clocks = 2183,
+    .wave_clocks = 86,
 };
 
 static const struct rp_arch_product products[] = {

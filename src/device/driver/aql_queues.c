@@ -26,6 +26,7 @@
 #include "device/driver/thread_trace_registers.h"
 #include "device/driver/vfs.h"
 #include "device/isa/wave_state.h"
+#include "device/timing/cache_history.h"
 #include "device/timing/dispatch_timing.h"
 
 enum rp_aql_vendor_format { RP_AQL_VENDOR_PM4_IB = 1, RP_AQL_VENDOR_BARRIER_VALUE = 2 };
@@ -48,6 +49,7 @@ static int cp_queue_init(const struct rp_cp *cp, struct rp_cp_queue *queue, uint
     if (!queue->ring || !queue->shared)
         return -EFAULT;
     queue->cp = cp;
+    queue->history = cp->warm_caches ? rp_cache_history_new() : NULL;
     queue->ring_va = ring_va;
     queue->queue_va = queue_va;
     queue->ring_packets = packets;
@@ -78,6 +80,8 @@ static void cp_queue_close(struct rp_cp_queue *queue)
     cp_queue_release(queue);
     free(queue->delivery.samples);
     queue->delivery = (struct rp_pc_delivery){0};
+    rp_cache_history_free(queue->history);
+    queue->history = NULL;
     if (queue->cp && queue->cp->causal)
         rp_happens_before_remove(queue->cp->causal, &queue->line);
 }
@@ -133,6 +137,7 @@ static enum rp_cp_progress launch(const struct rp_cp *cp, struct rp_cp_queue *qu
         .private_segment_bytes = packet->dispatch.private_bytes,
         .group_segment_bytes = packet->dispatch.group_bytes,
         .start_ticks = earliest(queue),
+        .history = queue->history,
     };
     for (int i = 0; i < 3; i++) {
         launch.workgroup_size[i] = packet->dispatch.workgroup_size[i];

@@ -310,6 +310,7 @@ struct rp_cp {
     struct rp_registers *registers;     /**< what PM4 commands reach; NULL: there are none */
     struct rp_performance_counters *performance; /**< among them; NULL: none */
     struct rp_thread_trace *thread_trace;        /**< streams in memory; NULL: there are none */
+    bool warm_caches; /**< they keep what earlier dispatches of a queue have left in them */
 };
 
 struct rp_cp_queue {
@@ -342,6 +343,7 @@ struct rp_cp_queue {
     int64_t waits_since_ns; /**< host time since when all of the dispatch waits; 0 = it does not */
     bool waits_told;        /**< of the running dispatch: that was reported */
     uint64_t busy_told;     /**< the kernel whose long run was reported last */
+    struct rp_cache_history *history; /**< what its dispatches have left in the caches, or NULL */
 };
 
 enum rp_cp_progress {

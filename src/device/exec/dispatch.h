@@ -41,6 +41,7 @@ struct rp_launch {
     uint64_t start_ticks;           /**< what clocks begin with; 0: with host->clock_ticks */
     enum rp_counting counting;      /**< what is counted of it, if more than of all dispatches */
     bool detailed; /**< it will be traced: timing is detailed for it, whatever it is for others */
+    struct rp_cache_history *history; /**< of its queue, not owned; NULL: caches are cold */
 };
 
 enum rp_run_state { RP_RUN_MORE = 0, RP_RUN_DONE = 1, RP_RUN_FAULT = -1 };

@@ -558,11 +558,19 @@ static uint64_t share(struct rp_timing_simulation *r, struct rp_cu *cu, const st
     return begin + r->m.arch->timing->lds_clocks + a->lds_clocks - 1;
 }
 
-/* Lines go through the CU's address unit and L1, at its bytes per clock or a look-up per clock. */
+enum { DWORD_BYTES = 4, WIDE_BYTES = 16 };
+
+/* Lines go through the CU's address unit and L1, at its bytes per clock or a look-up per clock.
+ * Lanes of more than a dword take as long as those of 16 bytes: counters of real copies have 16
+ * accesses of the L1 for 64 lanes of 8 bytes (tests/isa/test_counters.c), and the L1 of an MI210
+ * gives 31.8 bytes a clock to doubles and 59 to floats (bench/published.csv). */
 static uint32_t address_clocks(const struct rp_timing_simulation *r, const struct rp_rec_access *a)
 {
     const uint32_t width = r->m.arch->timing->l1_bytes_per_clock;
-    const uint32_t clocks = ((uint32_t)a->lanes * a->lane_bytes + width - 1) / width;
+    const uint32_t at_once = width / WIDE_BYTES;
+    uint32_t clocks = ((uint32_t)a->lanes * a->lane_bytes + width - 1) / width;
+    if (a->lane_bytes > DWORD_BYTES && a->lanes > clocks * at_once)
+        clocks = (a->lanes + at_once - 1) / at_once;
     return clocks > a->lookups ? clocks : a->lookups;
 }
 

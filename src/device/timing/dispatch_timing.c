@@ -13,6 +13,7 @@
 #include "device/isa/instruction.h"
 #include "device/isa/lane.h"
 #include "device/isa/wave_state.h"
+#include "device/timing/cache_history.h"
 #include "device/timing/shared_simulations.h"
 #include "device/timing/timing_counters.h"
 #include "device/timing/timing_engine.h"
@@ -759,15 +760,26 @@ static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
     int status = prepare_record(d);
     if (status)
         return status;
+    struct rp_cache_history *history = d->launch.history;
     const struct rp_simulation_key there =
-        rp_simulation_key_of(arch, &d->counts, t->record, RP_CACHES_COLD);
-    if (!t->threads && share(d, &there))
+        rp_simulation_key_of(arch, &d->counts, t->record, rp_cache_history_state(history));
+    const uint64_t work = rp_simulation_work(&there);
+    const bool known = rp_cache_history_knows(history, work);
+    if (!t->threads && (known || !history) && share(d, &there)) {
+        rp_cache_history_add(history, arch, work, NULL);
         return 0;
-    status = place_record(d);
+    }
+    /* What it touches is known by address, so it is found before pages are renumbered. */
+    struct rp_footprint *touched =
+        history && !known ? rp_footprint_of(arch, work, t->record) : NULL;
+    status = rp_cache_history_warm(history, arch, t->record);
+    if (!status)
+        status = place_record(d);
+    rp_cache_history_add(history, arch, work, touched);
     if (status)
         return status;
     const struct rp_simulation_key anywhere =
-        rp_simulation_key_of(arch, &d->counts, t->record, RP_CACHES_COLD);
+        rp_simulation_key_of(arch, &d->counts, t->record, rp_simulation_caches(t->record));
     if (t->threads || !share(d, &anywhere)) {
         status = d->counting == RP_COUNT_MEMORY ? simulate_counting(d, arch, &t->stats)
                                                 : simulate_traced(d, arch, &t->stats);

@@ -300,10 +300,14 @@ static uint64_t launch_clock(const struct rp_group *g)
 {
     const struct rp_dispatch *d = g->dispatch;
     const uint32_t dies = d->arch->xcc_count ? d->arch->xcc_count : 1;
+    const uint32_t engines = d->arch->shader_engines / dies ? d->arch->shader_engines / dies : 1;
     const uint64_t waves = d->kernel.waves_per_group;
+    const struct rp_arch_timing *t = d->arch->timing;
     if (g->linear_id >= d->kernel.resident_groups)
         return g->start_cycles;
-    return rp_launch_clocks(d->arch, g->linear_id / dies * waves + g->wave_count);
+    const uint64_t before = g->linear_id / dies / engines;
+    return (uint64_t)((double)(before + 1) * rp_launch_clocks(t, (double)waves) + 0.5) +
+           t->wave_clocks;
 }
 
 static struct rp_group_clock *clock_new(const struct rp_group *g)

@@ -60,13 +60,14 @@ void rp_tags_release(struct rp_tags *t)
     t->memory = NULL;
 }
 
-/* Pages of 4 KiB begin in any set, so that neither strides nor every eighth page, which is what a
- * die gets of a grid, meet in a part of the sets. */
+/* As many lines as there are sets lie in different ones. Which of them comes first is hashed, so
+ * that neither strides nor every eighth page, which is what a die gets of a grid, meet in a part of
+ * the sets. */
 static size_t set_of(const struct rp_tags *t, uint64_t line)
 {
-    uint64_t page = line / 32 * 0x9e3779b97f4a7c15u;
-    page ^= page >> 29;
-    return (line ^ page) & (t->sets - 1);
+    uint64_t block = (line >> __builtin_ctz(t->sets)) * 0x9e3779b97f4a7c15u;
+    block ^= block >> 29;
+    return (line ^ block) & (t->sets - 1);
 }
 
 /* Returns the key of a line. It is never 0, which means an empty way; several lines may have the
@@ -191,7 +192,8 @@ enum {
     HALF_BYTES = 64,
     SHARED_TOGETHER = 8 /**< lines */,
     MOST_AT_FIRST = 1 << 20,
-    PAGE_LINES = 32
+    PAGE_LINES = 32,
+    MOMENT_CLOCKS = 512 /**< assumed: in which compute units that run alike read the same line */
 };
 
 /* rp_tag.dirty of the L2 has the halves that have been written, and from bit VALID on the sectors
@@ -209,14 +211,15 @@ static uint32_t service(double bytes, double bytes_per_clock)
 static void set_rates(struct rp_hierarchy *h)
 {
     const struct rp_arch_timing *t = h->m.arch->timing;
-    const double channels = t->memory_channels;
+    const double peak = h->m.arch->hbm_peak_gbps * 1e3 / h->m.arch->engine_clock_mhz;
+    const double channel = peak / t->memory_channels;
     h->read_64ths[RP_LEVEL_L2] = service(RP_REC_LINE_BYTES, t->l2_read_bytes_per_clock);
+    h->again_64ths = service(RP_REC_LINE_BYTES, t->l2_again_bytes_per_clock);
     h->write_64ths[RP_LEVEL_L2] = service(HALF_BYTES, t->l2_write_bytes_per_clock);
-    h->read_64ths[RP_LEVEL_MALL] = service(RP_REC_LINE_BYTES, t->mall_bytes_per_clock / channels);
-    h->write_64ths[RP_LEVEL_MALL] = service(HALF_BYTES, t->mall_bytes_per_clock / channels);
-    h->read_64ths[RP_LEVEL_HBM] =
-        service(RP_REC_LINE_BYTES, t->hbm_read_bytes_per_clock / channels);
-    h->write_64ths[RP_LEVEL_HBM] = service(HALF_BYTES, t->hbm_write_bytes_per_clock / channels);
+    h->read_64ths[RP_LEVEL_MALL] = service(RP_REC_LINE_BYTES, t->die_bytes_per_clock);
+    h->write_64ths[RP_LEVEL_MALL] = service(HALF_BYTES, t->die_bytes_per_clock);
+    h->read_64ths[RP_LEVEL_HBM] = service(RP_REC_LINE_BYTES, t->hbm_read_share * channel);
+    h->write_64ths[RP_LEVEL_HBM] = service(HALF_BYTES, t->hbm_write_share * channel);
 }
 
 static uint32_t scalar_caches(const struct rp_machine *m)
@@ -238,15 +241,14 @@ int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
         h->mall_size *= 2;
     set_rates(h);
     h->mall_lines = a->mall_bytes / a->l2_line_bytes * m->dies / m->all_dies;
-    h->l2_channel = calloc((size_t)m->dies * a->l2_channels_per_xcc, sizeof *h->l2_channel);
-    h->mall_channel = calloc(m->memory_channels, sizeof *h->mall_channel);
+    h->l2_channel = calloc((size_t)m->dies * a->l2_channels_per_xcc * 2, sizeof *h->l2_channel);
+    h->port = calloc(m->dies, sizeof *h->port);
     h->hbm_channel = calloc(m->memory_channels, sizeof *h->hbm_channel);
     h->mall = calloc(h->mall_size, sizeof *h->mall);
     h->l1 = calloc(m->dies * m->cus_per_die, sizeof *h->l1);
     h->scalar = calloc(scalar_caches(m), sizeof *h->scalar);
     h->l2 = calloc(m->dies, sizeof *h->l2);
-    if (h->l2_channel && h->mall_channel && h->hbm_channel && h->mall && h->l1 && h->scalar &&
-        h->l2)
+    if (h->l2_channel && h->port && h->hbm_channel && h->mall && h->l1 && h->scalar && h->l2)
         return 0;
     rp_hierarchy_release(h);
     return -ENOMEM;
@@ -257,6 +259,14 @@ static int open_tags(struct rp_tags *t, uint64_t lines, uint32_t ways)
     return t->tag ? 0 : rp_tags_init(t, lines, ways);
 }
 
+/* Puts the lines that a die's L2 holds at the start into its tags, which are empty. */
+static void warm_l2(struct rp_tags *t, const struct rp_rec_warm *warm, uint32_t die)
+{
+    for (uint64_t i = 0; warm && i < warm->line_count; i++)
+        if (warm->line[i].die == die && !rp_tags_find(t, warm->line[i].number))
+            tags_insert(t, warm->line[i].number, 0)->dirty = SECTORS << VALID;
+}
+
 int rp_hierarchy_open(struct rp_hierarchy *h, uint32_t cu)
 {
     const struct rp_arch *a = h->m.arch;
@@ -264,9 +274,13 @@ int rp_hierarchy_open(struct rp_hierarchy *h, uint32_t cu)
     if (!status)
         status = open_tags(&h->scalar[scalar_cache(h, cu)],
                            a->scalar_l1_bytes / a->scalar_l1_line_bytes, a->timing->scalar_l1_ways);
+    const uint32_t die = cu / h->m.cus_per_die;
+    struct rp_tags *l2 = &h->l2[die];
+    if (status || l2->tag)
+        return status;
+    status = open_tags(l2, a->l2_bytes / a->l2_line_bytes, a->timing->l2_ways);
     if (!status)
-        status = open_tags(&h->l2[cu / h->m.cus_per_die], a->l2_bytes / a->l2_line_bytes,
-                           a->timing->l2_ways);
+        warm_l2(l2, h->m.warm, die);
     return status;
 }
 
@@ -286,7 +300,7 @@ void rp_hierarchy_release(struct rp_hierarchy *h)
     if (h->l2)
         release_tags(h->l2, h->m.dies);
     free(h->l2_channel);
-    free(h->mall_channel);
+    free(h->port);
     free(h->hbm_channel);
     free(h->mall);
     *h = (struct rp_hierarchy){0};
@@ -332,6 +346,26 @@ static uint32_t channel_of(uint64_t line, uint32_t channels)
 }
 
 /* ---- memory and the Infinity Cache --------------------------------------------------------- */
+
+/* A page of 4 KiB lies in one channel, so a workgroup that streams asks one for many lines at a
+ * time, and others wait for it: that is what published rates of few waves and of many say. As many
+ * pages as there are channels lie in different ones. */
+static uint32_t memory_channel_of(const struct rp_hierarchy *h, uint64_t line)
+{
+    const uint64_t page = line / PAGE_LINES, channels = h->m.memory_channels;
+    return (uint32_t)((page + mix(page / channels) % channels) % channels);
+}
+
+/* A memory that has read and is to write, or the other way round, loses some time. */
+static uint64_t serve_memory(struct rp_hierarchy *h, uint32_t channel, uint64_t clock, bool writes)
+{
+    struct rp_server *v = &h->hbm_channel[channel];
+    uint32_t cost = writes ? h->write_64ths[RP_LEVEL_HBM] : h->read_64ths[RP_LEVEL_HBM];
+    if (v->wrote != writes)
+        cost += (uint32_t)(h->m.arch->timing->hbm_turn_share * cost + 0.5);
+    v->wrote = writes;
+    return serve(h, RP_LEVEL_HBM, v, clock, cost);
+}
 
 /* Lines of a page of 4 KiB lie side by side: neighbours are mostly asked for soon. */
 static struct rp_mall_line *mall_slot(struct rp_mall_line *map, uint64_t size, uint64_t line)
@@ -384,6 +418,14 @@ static bool mall_holds(const struct rp_hierarchy *h, const struct rp_mall_line *
     return slot && slot->line && h->mall_order - slot->order < h->mall_lines;
 }
 
+/* Tests whether a line has been there since before the start. */
+static bool mall_held(const struct rp_hierarchy *h, const struct rp_mall_line *slot, uint64_t line)
+{
+    const struct rp_rec_warm *warm = h->m.warm;
+    return warm && slot && !slot->line && h->mall_order < h->mall_lines &&
+           line / PAGE_LINES < warm->page_count && warm->page[line / PAGE_LINES];
+}
+
 enum fetched { BY_NOBODY, LONG_AGO, JUST_NOW };
 
 /* Decides whether another die, which is not simulated, has fetched a line that this one has not.
@@ -426,14 +468,14 @@ static uint32_t hbm_way(const struct rp_arch_timing *t)
     return (t->hbm_clocks - t->mall_clocks) / 2;
 }
 
-/* A line the L2 does not have, asked for at @p clock; returns when it is at the L2. */
-static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
+/* A line the L2 of a die does not have, asked for at @p clock; returns when it is at the L2. */
+static uint64_t below_l2(struct rp_hierarchy *h, uint32_t die, uint64_t line, uint64_t clock)
 {
     const struct rp_arch_timing *t = h->m.arch->timing;
-    const uint32_t channel = channel_of(line, t->memory_channels) % h->m.memory_channels;
+    const uint32_t channel = memory_channel_of(h, line);
     struct rp_level_stats *mall = &h->stats[RP_LEVEL_MALL], *hbm = &h->stats[RP_LEVEL_HBM];
-    uint64_t at = serve(h, RP_LEVEL_MALL, &h->mall_channel[channel], clock + mall_way(t),
-                        h->read_64ths[RP_LEVEL_MALL]);
+    uint64_t at =
+        serve(h, RP_LEVEL_MALL, &h->port[die], clock + mall_way(t), h->read_64ths[RP_LEVEL_MALL]);
     const uint32_t rest = t->mall_clocks - t->l2_clocks - mall_way(t);
     struct rp_mall_line *slot = mall_find(h, line);
     mall->reads++;
@@ -442,10 +484,14 @@ static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
         mall->read_hits++;
         return (slot->ready > at ? slot->ready : at) + rest;
     }
+    if (mall_held(h, slot, line)) {
+        mall->read_hits++;
+        mall_note(h, slot, line, at);
+        return at + rest;
+    }
     const enum fetched fetched = fetched_elsewhere(h, line);
     if (fetched == BY_NOBODY) {
-        at = serve(h, RP_LEVEL_HBM, &h->hbm_channel[channel], at + hbm_way(t),
-                   h->read_64ths[RP_LEVEL_HBM]);
+        at = serve_memory(h, channel, at + hbm_way(t), false);
         at += t->hbm_clocks - t->mall_clocks - hbm_way(t);
         hbm->reads++;
         hbm->read_bytes += RP_REC_LINE_BYTES;
@@ -463,19 +509,19 @@ static uint64_t below_l2(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
  * traffic as well. Nobody waits for them: the L2 has acknowledged the store. That memory cannot
  * take more than its rate shows in what workgroups asked of it (timing_engine.c), and at the end.
  */
-static void write_back(struct rp_hierarchy *h, uint64_t line, uint64_t clock)
+static void write_back(struct rp_hierarchy *h, uint32_t die, uint64_t line, uint64_t clock)
 {
     const struct rp_arch_timing *t = h->m.arch->timing;
-    const uint32_t channel = channel_of(line, t->memory_channels) % h->m.memory_channels;
+    const uint32_t channel = memory_channel_of(h, line);
     struct rp_level_stats *mall = &h->stats[RP_LEVEL_MALL], *hbm = &h->stats[RP_LEVEL_HBM];
-    const uint64_t at = serve(h, RP_LEVEL_MALL, &h->mall_channel[channel], clock + mall_way(t),
-                              h->write_64ths[RP_LEVEL_MALL]);
+    const uint64_t at =
+        serve(h, RP_LEVEL_MALL, &h->port[die], clock + mall_way(t), h->write_64ths[RP_LEVEL_MALL]);
     struct rp_mall_line *slot = mall_find(h, line);
     mall->writes++;
     mall->write_bytes += HALF_BYTES;
     if (!mall_holds(h, slot))
         mall_note(h, slot, line, at);
-    serve(h, RP_LEVEL_HBM, &h->hbm_channel[channel], at + hbm_way(t), h->write_64ths[RP_LEVEL_HBM]);
+    serve_memory(h, channel, at + hbm_way(t), true);
     hbm->writes++;
     hbm->write_bytes += HALF_BYTES;
 }
@@ -495,10 +541,11 @@ static bool has(const struct rp_tag *tag, uint32_t sectors)
     return (tag->dirty >> VALID & sectors) == sectors;
 }
 
-static struct rp_server *l2_server(struct rp_hierarchy *h, uint32_t die, uint64_t line)
+/* Reads and writes of a channel do not disturb each other. */
+static struct rp_server *l2_server(struct rp_hierarchy *h, uint32_t die, uint64_t line, bool writes)
 {
     const uint32_t channels = h->m.arch->l2_channels_per_xcc;
-    return &h->l2_channel[die * channels + channel_of(line, channels)];
+    return &h->l2_channel[2 * (die * channels + channel_of(line, channels)) + writes];
 }
 
 /* The channel has a request from @p clock to @p done: returns the latter. */
@@ -514,9 +561,10 @@ static uint64_t pending(struct rp_hierarchy *h, struct rp_server *channel, uint6
 }
 
 /* The parts of the line that are missing come from below. */
-static void fetch(struct rp_hierarchy *h, struct rp_tag *tag, uint64_t line, uint64_t clock)
+static void fetch(struct rp_hierarchy *h, uint32_t die, struct rp_tag *tag, uint64_t line,
+                  uint64_t clock)
 {
-    tag->ready = below_l2(h, line, clock);
+    tag->ready = below_l2(h, die, line, clock);
     h->stats[RP_LEVEL_MALL].read_clocks += tag->ready - clock;
     tag->dirty |= SECTORS << VALID;
 }
@@ -525,16 +573,20 @@ static void fetch(struct rp_hierarchy *h, struct rp_tag *tag, uint64_t line, uin
 static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uint64_t clock)
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
-    struct rp_server *channel = l2_server(h, die, line);
-    const uint64_t at = serve(h, RP_LEVEL_L2, channel, clock, h->read_64ths[RP_LEVEL_L2]);
+    struct rp_server *channel = l2_server(h, die, line, false);
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line, &there);
     const bool hit = has(tag, SECTORS);
+    const uint64_t free = channel->free / SCALE, begin = free > clock ? free : clock;
+    const bool again = hit && (uint32_t)begin - tag->read < MOMENT_CLOCKS;
+    const uint64_t at =
+        serve(h, RP_LEVEL_L2, channel, clock, again ? h->again_64ths : h->read_64ths[RP_LEVEL_L2]);
+    tag->read = (uint32_t)at;
     s->reads++;
     s->read_bytes += RP_REC_LINE_BYTES;
     s->read_hits += hit;
     if (!hit)
-        fetch(h, tag, line, at);
+        fetch(h, die, tag, line, at);
     return pending(h, channel, clock, tag->ready > at ? tag->ready : at);
 }
 
@@ -549,7 +601,7 @@ static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_r
     const uint32_t halves = (line->sectors & 3 ? 1 : 0) | (line->sectors & 12 ? 2 : 0);
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line->number, &there);
-    struct rp_server *channel = l2_server(h, die, line->number);
+    struct rp_server *channel = l2_server(h, die, line->number, true);
     uint64_t at = clock;
     tag->dirty |= (uint32_t)line->sectors << VALID;
     for (uint32_t half = 1; half <= 2; half <<= 1) {
@@ -561,7 +613,7 @@ static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_r
         s->write_hits += there;
         if (!(tag->dirty & half)) {
             tag->dirty |= half;
-            write_back(h, line->number, at);
+            write_back(h, die, line->number, at);
         }
     }
     return pending(h, channel, clock, at);
@@ -573,17 +625,17 @@ static uint64_t l2_atomic(struct rp_hierarchy *h, uint32_t die, const struct rp_
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
     const uint32_t rounds = line->deepest ? line->deepest : 1;
-    struct rp_server *channel = l2_server(h, die, line->number);
+    struct rp_server *channel = l2_server(h, die, line->number, true);
     uint64_t at =
         serve(h, RP_LEVEL_L2, channel, clock, h->write_64ths[RP_LEVEL_L2] + SCALE * (rounds - 1));
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line->number, &there);
     s->atomics++;
     if (!has(tag, (uint32_t)line->sectors))
-        fetch(h, tag, line->number, at);
+        fetch(h, die, tag, line->number, at);
     if (!(tag->dirty & HALVES)) {
         tag->dirty |= HALVES;
-        write_back(h, line->number, at);
+        write_back(h, die, line->number, at);
     }
     return pending(h, channel, clock, (tag->ready > at ? tag->ready : at) + rounds - 1);
 }
@@ -608,7 +660,7 @@ uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct r
         s->writes++;
         s->write_hits += tag != NULL;
         s->write_bytes += (uint64_t)__builtin_popcount(line->sectors) * RP_REC_SECTOR_BYTES;
-        return l2_write(h, die, line, clock + way) + back;
+        return l2_write(h, die, line, clock + way) + t->store_clocks - way;
     }
     s->reads++;
     s->read_bytes += (uint64_t)__builtin_popcount(line->sectors) * RP_REC_SECTOR_BYTES;

@@ -198,8 +198,7 @@ static void hash_work(const struct rp_wave_record *r, uint64_t ret[2])
 
 struct rp_simulation_key rp_simulation_key_of(const struct rp_arch *arch,
                                               const struct rp_counts *counts,
-                                              const struct rp_wave_record *record,
-                                              enum rp_caches_at_start caches)
+                                              const struct rp_wave_record *record, uint64_t caches)
 {
     struct rp_simulation_key key = {.caches = caches};
     struct hash h = {{0}};
@@ -211,6 +210,33 @@ struct rp_simulation_key rp_simulation_key_of(const struct rp_arch *arch,
     hash_end(&h, key.counts);
     hash_work(record, key.work);
     return key;
+}
+
+uint64_t rp_simulation_caches(const struct rp_wave_record *record)
+{
+    const struct rp_rec_warm *warm = record->warm;
+    struct hash h = {{0}};
+    uint64_t value[2], any = 0;
+    if (!warm)
+        return RP_CACHES_COLD;
+    hash_bytes(&h, warm->page, warm->page_count);
+    for (uint64_t i = 0; i < warm->page_count; i++)
+        any |= warm->page[i];
+    for (uint64_t i = 0; i < warm->line_count; i++)
+        hash_word(&h, warm->line[i].number << 8 | warm->line[i].die);
+    hash_end(&h, value);
+    return any || warm->line_count ? value[0] | 1 : RP_CACHES_COLD;
+}
+
+uint64_t rp_simulation_work(const struct rp_simulation_key *key)
+{
+    struct rp_simulation_key work = *key;
+    struct hash h = {{0}};
+    uint64_t value[2];
+    work.caches = 0;
+    hash_bytes(&h, &work, sizeof work);
+    hash_end(&h, value);
+    return value[0];
 }
 
 /* ---- what is kept -------------------------------------------------------------------------- */

@@ -21,14 +21,12 @@
 struct rp_arch;
 struct rp_counts;
 
-/** This says what the modelled caches hold when a dispatch starts. */
-enum rp_caches_at_start {
-    RP_CACHES_COLD = 0, /**< nothing */
-};
+/** What the modelled caches hold when a dispatch starts is a number: this one for nothing. */
+enum { RP_CACHES_COLD = 0 };
 
 /** Launches with equal keys do the same on the modelled machine. It has no padding. */
 struct rp_simulation_key {
-    uint64_t caches;      /**< enum rp_caches_at_start */
+    uint64_t caches;      /**< what they hold at the start */
     uint64_t machine[2];  /**< hash of what differs among GPUs and CU masks */
     uint64_t geometry[2]; /**< of the plan of the record, and of what a workgroup holds */
     uint64_t code[2];     /**< of the instructions that were executed */
@@ -44,11 +42,16 @@ struct rp_shared_simulation {
     struct rp_wave_sums wave_sums;
 };
 
-/** Makes the key of a record whose code is resolved and whose pages are renumbered. */
+/** Makes the key of a record whose code is resolved. */
 struct rp_simulation_key rp_simulation_key_of(const struct rp_arch *arch,
                                               const struct rp_counts *counts,
-                                              const struct rp_wave_record *record,
-                                              enum rp_caches_at_start caches);
+                                              const struct rp_wave_record *record, uint64_t caches);
+
+/** Returns the number of what a renumbered record has in the caches. */
+uint64_t rp_simulation_caches(const struct rp_wave_record *record);
+
+/** Returns a number for what a key's launch does, whatever is in the caches. */
+uint64_t rp_simulation_work(const struct rp_simulation_key *key);
 
 /**
  * Finds a simulation with that key.

@@ -176,9 +176,10 @@ static double longer(const struct rp_wave_record *r)
 static uint32_t servers_of(const struct rp_machine *m, enum rp_level level)
 {
     switch (level) {
-    case RP_LEVEL_L2:
-        return m->dies * m->arch->l2_channels_per_xcc;
+    case RP_LEVEL_L2: /* Reads and writes have their own. */
+        return 2 * m->dies * m->arch->l2_channels_per_xcc;
     case RP_LEVEL_MALL:
+        return m->dies;
     case RP_LEVEL_HBM:
         return m->memory_channels;
     default:
@@ -196,15 +197,16 @@ static double work_clocks(const struct rp_completions *done, const struct rp_mac
 }
 
 /* Returns the clocks of a workgroup between two ends: as often as workgroups ended, but no less
- * than memory needs for what they asked of it. A short run of ends can be ahead of memory, whose
- * queues hold what is written for about one latency; many fills of the GPU cannot. */
+ * than memory needs for what they asked of it, nor than their launch takes. A short run of ends can
+ * be ahead of memory, whose queues hold what is written for about one latency, and of launches,
+ * if the first workgroups took longer; many fills of the GPU cannot. */
 static double clocks_each(const struct rp_completions *done, const struct rp_machine *m,
                           uint64_t from, uint64_t to)
 {
     double clocks = (double)(done->at[to].clock - done->at[from].clock);
     for (unsigned level = 0; level < RP_LEVELS; level++)
         clocks = fmax(clocks, work_clocks(done, m, level, from, to));
-    return clocks / (double)(to - from);
+    return fmax(clocks / (double)(to - from), m->launch_each);
 }
 
 /** This says how what the replayed workgroups did is taken for all of their die. */
@@ -487,6 +489,8 @@ static int atomics_of(const struct rp_wave_record *r, double *ret_clocks)
  * time.
  */
 
+enum { MOST_ENGINES = 8 /**< of a die; gfx90a has so many */ };
+
 struct engine {
     struct rp_timing_simulation r;
     struct rp_event_queue agenda;
@@ -494,8 +498,8 @@ struct engine {
     struct rp_cu_wave *wave;   /**< RP_CU_SLOTS for each CU */
     struct rp_cu_group *group; /**< of each group in the record */
     struct engine_die {
-        uint64_t next_group;  /**< index of the first not started */
-        uint64_t launch_free; /**< when its dispatcher has time */
+        uint64_t next_group;                /**< index of the first not started */
+        uint64_t launch_free[MOST_ENGINES]; /**< when a shader engine's dispatcher has time */
         uint64_t full_since; /**< when a workgroup began to wait for room; UINT64_MAX: none waits */
         uint32_t next_cu;
     } * die;
@@ -523,6 +527,22 @@ static struct rp_cu *find_room(struct engine *e, uint32_t die, uint32_t waves)
     return NULL;
 }
 
+/* Returns when the shader engine of a compute unit has time to launch: neighbours are in different
+ * ones. */
+static uint64_t *launch_free_of(struct engine *e, const struct rp_cu *cu)
+{
+    const uint32_t engines = e->r.m.engines_per_die;
+    return &e->die[cu->die].launch_free[cu->number % e->r.m.cus_per_die % engines];
+}
+
+static uint64_t first_free(const struct engine *e, const struct engine_die *die)
+{
+    uint64_t first = die->launch_free[0];
+    for (uint32_t i = 1; i < e->r.m.engines_per_die; i++)
+        first = die->launch_free[i] < first ? die->launch_free[i] : first;
+    return first;
+}
+
 /* Starts as many workgroups of a die as there is room for. Where one ends, the machine is at its
  * compute unit's time, so the next one begins in time. Another unit may have had room since
  * earlier, but only if workgroups have different numbers of waves (edges of grids). It may have
@@ -532,6 +552,7 @@ static struct rp_cu *find_room(struct engine *e, uint32_t die, uint32_t waves)
  */
 static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
 {
+    const struct rp_arch_timing *t = e->r.m.arch->timing;
     struct engine_die *die = &e->die[number];
     for (; die->next_group < e->r.rec->plan.count; die->next_group += e->r.m.dies) {
         const uint32_t waves = e->r.rec->group[die->next_group].wave_count;
@@ -540,21 +561,24 @@ static void fill(struct engine *e, uint32_t number, const struct rp_cu *running)
         struct rp_cu *cu = find_room(e, number, waves);
         if (!cu) {
             /* The workgroup cannot start before it could have been launched. */
+            const uint64_t first = first_free(e, die);
             if (die->full_since == UINT64_MAX)
-                die->full_since = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
+                die->full_since = first > e->r.clock ? first : e->r.clock;
             return;
         }
         if (die->full_since < e->r.clock)
             e->r.stats->no_room_clocks += e->r.clock - die->full_since;
         die->full_since = UINT64_MAX;
-        const uint64_t free = die->launch_free > e->r.clock ? die->launch_free : e->r.clock;
-        die->launch_free = free + rp_launch_clocks(e->r.m.arch, waves);
+        uint64_t *launch_free = launch_free_of(e, cu);
+        const uint64_t free = *launch_free > e->r.clock ? *launch_free : e->r.clock;
+        *launch_free = free + (uint64_t)(rp_launch_clocks(t, waves) + 0.5);
         die->next_cu = (cu->number % e->r.m.cus_per_die + 1) % e->r.m.cus_per_die;
         if (rp_hierarchy_open(&e->r.memory, cu->number) < 0) {
             e->status = -ENOMEM;
             return;
         }
-        const uint64_t begin = rp_cu_start(&e->r, cu, &e->group[die->next_group], die->launch_free);
+        const uint64_t begin =
+            rp_cu_start(&e->r, cu, &e->group[die->next_group], *launch_free + t->wave_clocks);
         if (cu != running && !cu->listed) {
             cu->listed = true;
             event_queue_put(&e->agenda, cu->number, begin);
@@ -616,6 +640,16 @@ static int machine_of(const struct rp_arch *arch, const struct rp_wave_record *r
         m.all_dies = arch->compute_units ? arch->compute_units : 1;
     m.cus_per_die = arch->compute_units / m.all_dies ? arch->compute_units / m.all_dies : 1;
     m.dies = rec->plan.stride > 1 ? 1 : m.all_dies;
+    m.warm = rec->warm;
+    m.engines_per_die = arch->shader_engines / m.all_dies;
+    if (!m.engines_per_die)
+        m.engines_per_die = 1;
+    if (m.engines_per_die > MOST_ENGINES)
+        m.engines_per_die = MOST_ENGINES;
+    if (rec->plan.group_count)
+        m.launch_each = rp_launch_clocks(arch->timing,
+                                         (double)rec->total_waves / (double)rec->plan.group_count) /
+                        m.engines_per_die / m.dies;
     m.memory_channels = arch->timing->memory_channels * m.dies / m.all_dies;
     if (!m.memory_channels)
         m.memory_channels = 1;

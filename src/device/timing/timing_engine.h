@@ -56,6 +56,7 @@ struct rp_tag {
     uint64_t line;  /**< number + 1; 0 = empty */
     uint64_t ready; /**< clock at which its data is there */
     uint32_t dirty; /**< what of it has been written, for the owner */
+    uint32_t read;  /**< L2: clock at which it was read last, its low bits */
 };
 
 struct rp_tags {
@@ -218,9 +219,12 @@ struct rp_machine {
     const struct rp_arch *arch;
     uint32_t dies; /**< replayed, of all_dies */
     uint32_t all_dies;
-    uint32_t cus_per_die;
-    uint32_t memory_channels;  /**< the replayed dies' share */
-    struct rp_sharing sharing; /**< with the dies that are not replayed */
+    uint32_t cus_per_die, engines_per_die; /**< shader engines, which launch waves */
+    double
+        launch_each; /**< clocks: a workgroup's launch takes the replayed dies' engines, together */
+    uint32_t memory_channels;       /**< the replayed dies' share */
+    struct rp_sharing sharing;      /**< with the dies that are not replayed */
+    const struct rp_rec_warm *warm; /**< what caches hold at the start; NULL: nothing */
 };
 
 enum { RP_SERVER_SCALE = 64 };
@@ -230,6 +234,7 @@ struct rp_server {
     uint64_t free;               /**< has nothing to do from then on */
     uint64_t gap_begin, gap_end; /**< nor in between, last before that */
     uint64_t pending_until;      /**< of the L2: requests are under way till then; clocks */
+    bool wrote;                  /**< of the memory: the latest request was a write */
 };
 
 struct rp_hierarchy {
@@ -239,9 +244,11 @@ struct rp_hierarchy {
     struct rp_tags *l1;     /**< per CU, numbered over all dies; without tags until opened */
     struct rp_tags *scalar; /**< per group of CUs */
     struct rp_tags *l2;     /**< per die */
-    struct rp_server *l2_channel; /**< per channel of each die */
-    struct rp_server *mall_channel, *hbm_channel;
+    struct rp_server *l2_channel; /**< per channel of each die: that reads, and that writes */
+    struct rp_server *port;       /**< of each die, to the Infinity Cache and memory */
+    struct rp_server *hbm_channel;
     uint32_t read_64ths[RP_LEVELS], write_64ths[RP_LEVELS]; /**< a line; 64 bytes written */
+    uint32_t again_64ths; /**< L2: a line that was read a moment ago */
     /* The lines that have come to the MALL are in an open-addressing map, whose oldest line goes
      * first when it is full.
      */
@@ -290,21 +297,16 @@ uint64_t rp_hierarchy_drained(struct rp_hierarchy *h);
 enum {
     RP_CU_SLOTS = 32, /**< waves of a CU, 8 per SIMD: CDNA3 */
     RP_CU_SIMDS = 4,
-    RP_CU_HALVES = 2,        /**< of a SIMD: its VALU's ports, where it has two */
-    RP_CU_GROUP_WAVES = 16,  /**< of the largest workgroup */
-    RP_CU_LAUNCH_CLOCKS = 4, /**< of a shader engine's dispatcher, for a wave: see below */
+    RP_CU_HALVES = 2,       /**< of a SIMD: its VALU's ports, where it has two */
+    RP_CU_GROUP_WAVES = 16, /**< of the largest workgroup */
     RP_CU_LAP = 64,
     RP_CU_MFMAS = 8, /**< of a wave, with results to come: passes follow each other, so 4 at most */
 };
 
-/** Returns how long a die takes to launch so many waves. Each of its shader engines launches one in
- * four clocks: 4 engines were assumed to launch one in each, and the 8 of an MI210 launch at least
- * 1.74 (bench/published.csv, mi210-stream-init-1024x2: 1511 GB/s of 512 bytes each at 1700 MHz). */
-static inline uint64_t rp_launch_clocks(const struct rp_arch *arch, uint64_t waves)
+/** Returns the clocks of a shader engine that the launch of a workgroup takes. */
+static inline double rp_launch_clocks(const struct rp_arch_timing *t, double waves)
 {
-    const uint64_t dies = arch->xcc_count ? arch->xcc_count : 1;
-    const uint64_t engines = arch->shader_engines > dies ? arch->shader_engines / dies : 1;
-    return (waves * RP_CU_LAUNCH_CLOCKS + engines - 1) / engines;
+    return t->engine_group_clocks + t->engine_wave_clocks * waves;
 }
 
 struct rp_cu_group {

@@ -144,6 +144,49 @@ int rp_record_unpack(struct rp_wave_record *r)
 
 /* ---- pages --------------------------------------------------------------------------------- */
 
+static int by_age(const void *a, const void *b)
+{
+    const struct rp_rec_warm_line *x = a, *y = b;
+    if (x->age != y->age)
+        return x->age > y->age ? -1 : 1;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->die < y->die ? -1 : x->die > y->die;
+}
+
+/* Pages that the record does not touch are left out. */
+static int place_warm(struct rp_rec_warm *warm, const struct rp_rec_pages *pages)
+{
+    uint64_t count = 0;
+    warm->page = calloc(pages->count ? pages->count : 1, sizeof *warm->page);
+    if (!warm->page)
+        return -ENOMEM;
+    warm->page_count = pages->count;
+    for (uint64_t i = 0; i < pages->size; i++)
+        if (pages->page[i].old)
+            warm->page[pages->page[i].number] = warm->in_mall(warm, pages->page[i].old - 1);
+    for (uint64_t i = 0; i < warm->line_count && pages->size; i++) {
+        struct rp_rec_warm_line line = warm->line[i];
+        const struct rp_rec_page *page = find(pages, line.number / PAGE_LINES);
+        if (!page->old)
+            continue;
+        line.number = page->number * PAGE_LINES + line.number % PAGE_LINES;
+        warm->line[count++] = line;
+    }
+    warm->line_count = count;
+    qsort(warm->line, count, sizeof *warm->line, by_age);
+    return 0;
+}
+
+static void warm_free(struct rp_rec_warm *warm)
+{
+    if (!warm)
+        return;
+    free(warm->page);
+    free(warm->line);
+    free(warm);
+}
+
 int rp_record_renumber_pages(struct rp_wave_record *r)
 {
     struct rp_rec_pages pages = {0};
@@ -157,6 +200,8 @@ int rp_record_renumber_pages(struct rp_wave_record *r)
             for (uint32_t i = 0; i < wave->line_count && !status; i++)
                 status = rp_rec_pages_place(&pages, &wave->line[i]);
         }
+    if (!status && r->warm)
+        status = place_warm(r->warm, &pages);
     rp_rec_pages_release(&pages);
     r->placed = !status;
     return status;
@@ -324,6 +369,7 @@ void rp_record_free(struct rp_wave_record *r)
     for (uint64_t i = 0; i < r->plan.count + r->plan.probes; i++)
         free_group(&r->group[i]);
     patterns_free(r->patterns);
+    warm_free(r->warm);
     free(r->group);
     free(r->code);
     free(r);

@@ -231,6 +231,23 @@ struct rp_rec_shape {
     uint32_t vgprs;         /**< per wave, allocated */
 };
 
+/** What caches hold of a record's memory when its dispatch starts (cache_history.h). */
+struct rp_rec_warm {
+    /** Tests whether the Infinity Cache has a page of 4 KiB, by address. */
+    bool (*in_mall)(const struct rp_rec_warm *warm, uint64_t page);
+    const void *history; /**< of whoever tests */
+    unsigned dispatches;
+    /* These are by number, as lines are, once the record is renumbered. */
+    uint8_t *page; /**< whether it is in the Infinity Cache, of each */
+    uint64_t page_count;
+    struct rp_rec_warm_line {
+        uint64_t number;
+        uint32_t die;
+        uint32_t age; /**< how many dispatches ago: the largest come first */
+    } * line;         /**< in the L2 of a die */
+    uint64_t line_count;
+};
+
 /** This is everything that was recorded of a dispatch. */
 struct rp_wave_record {
     struct rp_rec_plan plan;
@@ -244,6 +261,7 @@ struct rp_wave_record {
     bool keeps_accesses;               /**< also of what comes after the steps that are kept */
     bool placed;                       /**< rp_record_renumber_pages has been called */
     struct rp_rec_patterns *patterns;  /**< NULL: nothing is packed */
+    struct rp_rec_warm *warm;          /**< NULL: caches hold nothing when it starts */
 };
 
 /** Returns the plan of a grid, which depends on its arguments only. */

@@ -10,6 +10,7 @@
 #include "device/isa/instruction.h"
 #include "device/isa/wave_state.h"
 #include "device/jit/jit_translate.h"
+#include "device/timing/cache_history.h"
 #include "device/timing/dispatch_timing.h"
 #include "device/timing/pc_sampler.h"
 #include "device/timing/timing_model.h"
@@ -104,6 +105,16 @@ void rp_dispatch_free(struct rp_dispatch *d)
 {
     fake_exec.freed += d != NULL;
     free(d);
+}
+
+struct rp_cache_history *rp_cache_history_new(void)
+{
+    return NULL;
+}
+
+void rp_cache_history_free(struct rp_cache_history *h)
+{
+    (void)h;
 }
 
 void rp_exec_invalidate_code(uint64_t va, uint64_t bytes)
