@@ -99,19 +99,20 @@ static double copy_us(struct accuracy *b)
 
 void accuracy_latencies(struct accuracy *b, struct accuracy_group *g)
 {
-    static const char mt4g[] = "mt4g", cc[] = "Chips and Cheese", clocks[] = "clocks";
+    static const char mt4g[] = "mt4g", cc[] = "Chips and Cheese", sc25[] = "SC25",
+                      clocks[] = "clocks";
     add(g, "1", "LDS latency", clocks, mt4g, 51.3, chase_lds(b));
     add(g, "2", "scalar L1 latency", clocks, mt4g, 48, chase(b, "chase_scalar", 64, 64, 64, 4096));
     add(g, "3", "vector L1 latency", clocks, mt4g, 116, chase(b, "chase", 64, 128, 64, 4096));
-    add(g, "4", "L2 latency", clocks, mt4g, 287.5, chase(b, "chase", 4096, 128, 4096, 4096));
+    add(g, "4", "L2 latency", clocks, sc25, 209, chase(b, "chase", 4096, 128, 4096, 4096));
     add(g, "12", "Infinity Cache latency", "ns", cc, 218,
         chase(b, "chase", 65536, 128, 65536, 65536) / b->clock_hz * 1e9);
     add(g, "5", "HBM latency, mean", clocks, mt4g, 900, chase(b, "chase", 16384, 4224, 1024, 8192));
     add(g, "8", "L2 read", "GiB/s", mt4g, 14365, rate(b, false, 4, 3, 0, 6) / GIB);
     add(g, "9", "L2 write", "GiB/s", mt4g, 6562, rate(b, true, 2, 3, 0, 6) / GIB);
-    add(g, "10", "HBM read", "GiB/s", mt4g, 3690, rate(b, false, 8, 1, 8, 0) / GIB);
-    add(g, "11", "HBM write", "GiB/s", mt4g, 4117, rate(b, true, 8, 1, 8, 0) / GIB);
-    add(g, "13", "Infinity Cache read", "TB/s", cc, 11.9, rate(b, false, 16, 2, 0, 2) / 1e12);
+    add(g, "10", "HBM read", "GB/s", sc25, 4141, rate(b, false, 8, 1, 8, 0) / 1e9);
+    add(g, "11", "HBM write", "GB/s", sc25, 4587, rate(b, true, 8, 1, 8, 0) / 1e9);
+    add(g, "13", "Infinity Cache read", "TB/s", sc25, 5.02, rate(b, false, 16, 2, 0, 2) / 1e12);
     add(g, "", "copy of 8 MiB, median duration", "us", "rocprof-compute sample", 6.8, copy_us(b));
 }
 
