@@ -9,6 +9,10 @@ NEAR = (-0.05, 0.05)
 OTHERWISE = {
     # An empty kernel fetches its code, which is in no cache.
     "launch": (0, 0.25),
+    # Turning from reads to writes costs a memory time.
+    "hbm_copy": (-0.2, 0.05),
+    # Lines that several compute units read at about the same time come faster.
+    "l2_read": (-0.05, 0.25),
     # Where a SIMD has two ports the oldest wave of each goes first. So the last one ends alone, and alone it does not fill its port.
     "fma_f32": (-0.08, 0.05),
     # One of six dies is simulated with 21 of 128 channels, which share the lines of all 128: two of them have 7 of these in
