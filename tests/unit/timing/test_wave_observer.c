@@ -287,6 +287,8 @@ static unsigned lookups_of(const char *target, unsigned bytes, unsigned stride, 
     assert_true(lane_access_lines(&w, &a, &t));
     rp_isa_target_set("gfx942");
     free(w.line);
+    free(w.access);
+    free(w.step);
     return a.lookups;
 }
 
