@@ -515,7 +515,7 @@ int rp_cmd_bench(int argc, char **argv)
     rp_cleanup(bench_free) struct rp_bench bench = {.work = {.env = &env}};
     rp_autofree char *document = NULL;
     struct rp_err err = RP_ERR_INIT;
-    struct rp_bench_cli cli;
+    rp_cleanup(rp_args_free) struct rp_bench_cli cli;
     rp_autobuf text = {0};
     int code, verdict;
 
