@@ -63,7 +63,7 @@ struct rp_arch_timing {
     double hbm_read_share, hbm_write_share; /**< of its peak, as sustained */
     double hbm_turn_share;    /**< more that a request takes that follows one of the other kind */
     uint32_t memory_channels; /**< of HBM, and as many slices of the MALL */
-    uint32_t inst_l1_bytes;
+    uint32_t inst_l1_bytes, code_clocks; /**< until a line comes that it does not have */
     uint32_t sqcs_per_xcc; /**< scalar and instruction caches, each for one CU or two neighbours */
     uint32_t l1_ways, scalar_l1_ways, l2_ways;
     uint32_t taken_branch_clocks; /**< until the wave's next instruction */

@@ -93,6 +93,9 @@ static const struct rp_arch_timing timing = {
     .hbm_turn_share = 2,               /* fitted to copies: [BS] */
     .memory_channels = 128,            /* [WP] 8 stacks of 16 channels */
     .inst_l1_bytes = RP_KIB(64),       /* [WP] shared by two CUs */
+    /* Assumed: [mt4g]'s latency of the L2. Of a copy [RPC] counts 3449 fetches that wait for 160
+     * lines, here there are 0.6 times as many. */
+    .code_clocks = 288,
     /* [RPC] 160 of 8 XCDs, 120 of the MI300A's 6: of 40 CUs a die two are switched off, in
      * different pairs. Kernels miss once in each. */
     .sqcs_per_xcc = 20,

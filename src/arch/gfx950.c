@@ -21,8 +21,9 @@
         .l2_read_bytes_per_clock = 57.38, .l2_again_bytes_per_clock = 110,                         \
     .l2_write_bytes_per_clock = 26.21, .hbm_read_share = 0.83, .hbm_write_share = 0.875,           \
     .hbm_turn_share = 2, .engine_group_clocks = 14, .engine_wave_clocks = 3.5,                     \
-    .memory_channels = 128,                              /* [DS] 8 stacks of 16 channels */        \
-        .inst_l1_bytes = RP_KIB(64), .sqcs_per_xcc = 16, /* one for two of 32 CUs */               \
+    .memory_channels = 128, /* [DS] 8 stacks of 16 channels */                                     \
+        .inst_l1_bytes = RP_KIB(64), .code_clocks = 288,                                           \
+    .sqcs_per_xcc = 16, /* one for two of 32 CUs */                                                \
         .l1_ways = 16, .scalar_l1_ways = 4, .l2_ways = 16, .taken_branch_clocks = 16,              \
     .valu_ports = 2, /* its counter SQ_ACTIVE_INST_VALU2 counts when there are two */              \
         .valu_f64_clocks = 5, .mfma_result_slots = 4

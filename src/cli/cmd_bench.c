@@ -471,19 +471,6 @@ static int measure(struct rp_bench *bench, const struct rp_bench_cli *cli, struc
     return rc;
 }
 
-static char *document_text(const struct rp_bench *bench)
-{
-    json_t *document = rp_bench_document(bench);
-    char *text =
-        document ? json_dumps(document, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_REAL_PRECISION(12))
-                 : NULL;
-    char *line = text ? rp_format("%s\n", text) : NULL;
-
-    json_decref(document);
-    free(text);
-    return line;
-}
-
 static void bench_free(struct rp_bench *bench)
 {
     for (size_t g = 0; g < RP_BENCH_GROUPS; g++)
@@ -525,7 +512,7 @@ int rp_cmd_bench(int argc, char **argv)
     if (rp_environment_detect(&env, &err) < 0 || measure(&bench, &cli, &err) < 0)
         return rp_cli_error(&err);
     verdict = judge(&bench);
-    document = document_text(&bench);
+    document = rp_workload_document_text(rp_bench_document(&bench));
     if (!document || rp_write_output(cli.output, document, strlen(document), &err) < 0)
         return rp_cli_error(document ? &err : (rp_out_of_memory(&err), &err));
     if (!cli.json)

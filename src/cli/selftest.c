@@ -307,22 +307,9 @@ json_t *rp_selftest_document(const struct rp_selftest *test)
         round((double)(test->ended_ns - test->begun_ns) / 1e6) / 1e3, "steps", list);
 }
 
-static char *document_text(const struct rp_selftest *test)
-{
-    json_t *document = rp_selftest_document(test);
-    char *text =
-        document ? json_dumps(document, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_REAL_PRECISION(12))
-                 : NULL;
-    char *line = text ? rp_format("%s\n", text) : NULL;
-
-    json_decref(document);
-    free(text);
-    return line;
-}
-
 static int write_document(const struct rp_selftest *test, const char *path, struct rp_err *err)
 {
-    rp_autofree char *text = document_text(test);
+    rp_autofree char *text = rp_workload_document_text(rp_selftest_document(test));
 
     return text ? rp_write_output(path, text, strlen(text), err) : rp_out_of_memory(err);
 }
@@ -591,7 +578,8 @@ static void selftest_free(struct rp_selftest *test)
 
 static int print(const struct rp_selftest *test, const struct rp_doctor_cli *cli)
 {
-    rp_autofree char *json = cli->json ? document_text(test) : NULL;
+    rp_autofree char *json =
+        cli->json ? rp_workload_document_text(rp_selftest_document(test)) : NULL;
     rp_autobuf text = {0};
 
     if (!cli->json)

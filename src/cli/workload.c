@@ -357,3 +357,15 @@ int rp_workload_compile(struct rp_workload *work, const char *text, const char *
     }
     return rc;
 }
+
+char *rp_workload_document_text(json_t *document)
+{
+    char *text =
+        document ? json_dumps(document, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_REAL_PRECISION(12))
+                 : NULL;
+    char *line = text ? rp_format("%s\n", text) : NULL;
+
+    json_decref(document);
+    free(text);
+    return line;
+}

@@ -104,4 +104,7 @@ int rp_workload_read_trace(struct rp_store *store, struct rp_workload_trace *ret
 bool rp_workload_is_named(const struct rp_workload_trace *trace,
                           const struct rp_row_dispatch *dispatch, const char *name);
 
+/** Returns a result as text that ends with a line's end, and releases it. NULL: no memory */
+char *rp_workload_document_text(json_t *document);
+
 #endif

@@ -568,7 +568,7 @@ enum rp_hip_form {
  */
 enum {
     RP_TIMING_COUNTS_VERSION = 2,
-    RP_TIMING_DETAILED_VERSION = 12,
+    RP_TIMING_DETAILED_VERSION = 13,
     RP_TIMING_OFF_VERSION = 1,
 };
 

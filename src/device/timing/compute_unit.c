@@ -424,7 +424,7 @@ static bool fetch(struct rp_timing_simulation *r, const struct rp_cu *cu, struct
     s->read_hits += hit;
     s->late_hits += hit && slot->ready > clock;
     if (!hit) {
-        *slot = (struct rp_code_slot){line + 1, clock + t->l2_clocks};
+        *slot = (struct rp_code_slot){line + 1, clock + t->code_clocks};
         struct rp_code_slot *ahead = &slots[(line + 1) % r->code_slots];
         if (program_goes_on(&r->program, line) && ahead->line != line + 2)
             /* The line ahead is fetched with it. */

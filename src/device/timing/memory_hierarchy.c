@@ -193,7 +193,11 @@ enum {
     SHARED_TOGETHER = 8 /**< lines */,
     MOST_AT_FIRST = 1 << 20,
     PAGE_LINES = 32,
-    MOMENT_CLOCKS = 512 /**< assumed: in which compute units that run alike read the same line */
+    /* Assumed: in which compute units that run alike read the same line. What has just come from
+     * below is not read faster, because there they do not keep in step (gpu-cache of 11 MiB). */
+    MOMENT_CLOCKS = 512,
+    STAYS_CLOCKS = 4096,
+    LATEST = 2048 /**< clocks that a request comes after another that is reserved ahead of it */
 };
 
 /* rp_tag.dirty of the L2 has the halves that have been written, and from bit VALID on the sectors
@@ -319,8 +323,12 @@ static uint64_t serve(struct rp_hierarchy *h, enum rp_level level, struct rp_ser
     h->stats[level].busy_clocks +=
         cost_64ths; /* The value counts 64ths until the end of the simulation. */
     if (now >= v->free) {
-        v->gap_begin = v->free;
-        v->gap_end = begin = now;
+        begin = now;
+        /* The longer one is remembered, while a request may still come that early. */
+        if (now - v->free >= v->gap_end - v->gap_begin || now > v->gap_end + LATEST * SCALE) {
+            v->gap_begin = v->free;
+            v->gap_end = now;
+        }
     } else if (v->gap_end >= now + cost_64ths && v->gap_end >= v->gap_begin + cost_64ths) {
         begin = now > v->gap_begin ? now : v->gap_begin;
         v->gap_begin = begin + cost_64ths;
@@ -578,7 +586,8 @@ static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uin
     struct rp_tag *tag = l2_tag(h, die, line, &there);
     const bool hit = has(tag, SECTORS);
     const uint64_t free = channel->free / SCALE, begin = free > clock ? free : clock;
-    const bool again = hit && (uint32_t)begin - tag->read < MOMENT_CLOCKS;
+    const bool stays = begin > tag->ready + STAYS_CLOCKS;
+    const bool again = hit && stays && (uint32_t)begin - tag->read < MOMENT_CLOCKS;
     const uint64_t at =
         serve(h, RP_LEVEL_L2, channel, clock, again ? h->again_64ths : h->read_64ths[RP_LEVEL_L2]);
     tag->read = (uint32_t)at;

@@ -56,10 +56,17 @@ static void hash_end(const struct hash *h, uint64_t ret[2])
 static void hash_machine(const struct rp_arch *a, uint64_t ret[2])
 {
     struct hash h = {{0}};
-    const uint64_t of[] = {
-        (uintptr_t)a->timing, a->compute_units, a->xcc_count,       a->l1_bytes,
-        a->l2_bytes,          a->mall_bytes,    a->scalar_l1_bytes, a->l2_channels_per_xcc,
-        a->engine_clock_mhz};
+    const uint64_t of[] = {(uintptr_t)a->timing,
+                           a->compute_units,
+                           a->xcc_count,
+                           a->l1_bytes,
+                           a->l2_bytes,
+                           a->mall_bytes,
+                           a->scalar_l1_bytes,
+                           a->l2_channels_per_xcc,
+                           a->engine_clock_mhz,
+                           a->shader_engines,
+                           (uint64_t)(a->hbm_peak_gbps * 1e3)};
     hash_bytes(&h, of, sizeof of);
     hash_end(&h, ret);
 }

@@ -394,7 +394,7 @@ static double waves_alone(const struct rp_arch *arch, const struct rp_counts *c,
                           const struct instructions *i)
 {
     const double latency = arch->hbm_latency_cycles ? arch->hbm_latency_cycles : HBM_LATENCY_CYCLES;
-    const double code = arch->timing ? arch->timing->l2_clocks : latency;
+    const double code = arch->timing ? arch->timing->code_clocks : latency;
     const double lds = arch->timing ? arch->timing->lds_clocks : latency;
     const double accesses = i->vector_loads + i->vector_stores + i->scalar;
     return (double)c->issue_cycles + i->delays + code * (double)c->wave_insts / FETCHED_TOGETHER +

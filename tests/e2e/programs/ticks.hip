@@ -42,7 +42,6 @@ int main()
     HIP_CHECK(hipMemset(data, 0, 64 * sizeof(float)));
     wait<<<1, 64>>>(100000);
     HIP_CHECK(hipDeviceSynchronize());
-    between(data, 1); // From then on the caches have the data.
     printf("%ld\n", between(data, 1));
     printf("%ld\n", between(data, 10));
     HIP_CHECK(hipFree(data));

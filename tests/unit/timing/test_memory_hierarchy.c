@@ -198,9 +198,9 @@ static void reservations_leave_the_time_before_them(void **state)
     struct memory m;
     open_memory(&m);
     const uint64_t latency = access_line(&m, 0, 1000, 15, RP_REC_READS, 0);
-    for (uint64_t line = 32 * 1000; line < 32 * 1000 + 8; line += 2) /* channels of the L2 */
+    for (uint64_t line = 32 * 1000; line < 32 * 1032; line += 32) /* pages: of 32 channels */
         access_line(&m, 0, line, 15, RP_REC_READS, 100000);
-    for (uint64_t line = 32 * 2000; line < 32 * 2000 + 8; line += 2)
+    for (uint64_t line = 32 * 2000; line < 32 * 2032; line += 32)
         assert_in_range(access_line(&m, 0, line, 15, RP_REC_READS, 50000), 50000 + latency,
                         50000 + latency + 64);
     uint64_t last = 0;
@@ -209,7 +209,7 @@ static void reservations_leave_the_time_before_them(void **state)
     rp_hierarchy_release(&m.h);
 
     open_memory(&m);
-    for (uint64_t line = 32 * 1000; line < 32 * 1000 + 8; line += 2)
+    for (uint64_t line = 32 * 1000; line < 32 * 1032; line += 32)
         access_line(&m, 0, line, 15, RP_REC_READS, 100000);
     uint64_t expected = 0;
     for (uint64_t line = 32 * 3000; line < 32 * 3400; line++)

@@ -74,7 +74,7 @@ static void instructions_follow_each_other(void **state)
     assert_int_equal(t.wave_count, 1);
     assert_int_equal(t.row_count, 7);
     const struct rp_threads_row *r = t.row;
-    assert_int_equal(r[0].clock - t.wave[0].begin, mi300x()->timing->l2_clocks); /* cold fetch */
+    assert_int_equal(r[0].clock - t.wave[0].begin, mi300x()->timing->code_clocks); /* cold fetch */
     const struct {
         uint32_t stall, latency;
         uint8_t category;

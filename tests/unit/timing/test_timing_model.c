@@ -313,7 +313,7 @@ static void at_the_upper_end_nothing_overlaps(void **state)
     ends(&c, NULL, 304, without);
     ends(&c, counters, 304, with);
     const double wave =
-        4000 + arch->timing->l2_clocks * 1000 / 16.0 + (arch->hbm_latency_cycles + 64) * 10;
+        4000 + arch->timing->code_clocks * 1000 / 16.0 + (arch->hbm_latency_cycles + 64) * 10;
     const double gbps = arch->hbm_peak_gbps * arch->hbm_efficiency;
     const double memory = 1216 * 10 * 64 * 128.0 / (gbps * 1e3 / arch->engine_clock_mhz);
     const double all = wave * (2 - 1 / 1216.0) + memory + arch->hbm_latency_cycles;
