@@ -75,7 +75,8 @@ static int read_header(struct rp_csv *csv, size_t found[COLUMNS], struct rp_err 
     }
     return any ? 0
                : rp_fail(err, RP_BAD_INPUT,
-                         "no column HBMBw, FP32Flops ...: not a roofline.csv of rocprof-compute");
+                         "no column HBMBw, FP32Flops ...: neither a roofline.csv of "
+                         "rocprof-compute nor a file of rocm-perf bench");
 }
 
 static void read_row(const struct rp_csv *csv, const size_t found[COLUMNS], struct rp_ceilings *ret)
