@@ -16,7 +16,8 @@
 
 enum { MOST_KEPT = 16, WORDS = RP_SHADOW_CELLS / 64, MOST_PAGES = 1 << 14, MOST_SYNCS = 1 << 16 };
 
-enum use { WRITES, UPDATES, READS, USES };
+/* What a dispatch has done to a dword. Polls are reads too. */
+enum use { WRITES, UPDATES, READS, POLLS, USES };
 
 struct footprint_page {
     uint64_t number;
@@ -74,8 +75,11 @@ static void note_page(void *data, uint64_t number, const struct rp_shadow *cells
         note(p, WRITES, i, &cells[i].write);
         note(p, UPDATES, i, &cells[i].update);
         for (unsigned r = 0; r < 2; r++)
-            if (!(cells[i].read[r].kind & RP_PAST_ATOMIC))
+            if (!(cells[i].read[r].kind & RP_PAST_ATOMIC)) {
                 note(p, READS, i, &cells[i].read[r]);
+                if (cells[i].read[r].kind & RP_PAST_POLLS)
+                    note(p, POLLS, i, &cells[i].read[r]);
+            }
     }
 }
 
@@ -134,19 +138,37 @@ static void compare_uses(const struct pair *pair, const struct footprint_page *a
     }
 }
 
-static void compare_pages(const struct pair *pair, const struct footprint_page *a,
+static bool compare_pages(const struct pair *pair, const struct footprint_page *a,
                           const struct footprint_page *b)
 {
-    for (unsigned of_a = 0; of_a < USES; of_a++)
-        for (unsigned of_b = 0; of_b < USES; of_b++) {
+    for (unsigned of_a = 0; of_a < POLLS; of_a++)
+        for (unsigned of_b = 0; of_b < POLLS; of_b++) {
             const bool writes = of_a != READS || of_b != READS;
             if (writes && !(of_a == UPDATES && of_b == UPDATES))
                 compare_uses(pair, a, (enum use)of_a, b, (enum use)of_b);
         }
+    return false;
+}
+
+/* Tests whether one has waited in this page for what the other stored, be it without an atomic, as
+ * messages of data and flag are. */
+static bool waits_for(const struct footprint_page *a, const struct footprint_page *b)
+{
+    for (unsigned i = 0; i < WORDS; i++)
+        if (a->used[POLLS][i] & (b->used[WRITES][i] | b->used[UPDATES][i]))
+            return true;
+    return false;
+}
+
+static bool page_talks(const struct pair *pair, const struct footprint_page *a,
+                       const struct footprint_page *b)
+{
+    (void)pair;
+    return waits_for(a, b) || waits_for(b, a);
 }
 
 /* Tests whether one has looked for what the other published. */
-static bool talk(const struct footprint *a, const struct footprint *b)
+static bool meet(const struct footprint *a, const struct footprint *b)
 {
     for (size_t i = 0, j = 0; i < a->sync_count && j < b->sync_count;) {
         const struct meeting *x = &a->syncs[i], *y = &b->syncs[j];
@@ -158,18 +180,27 @@ static bool talk(const struct footprint *a, const struct footprint *b)
     return false;
 }
 
-static void compare(const struct pair *pair)
+/* Goes through the pages that both have accessed until @p visit returns true, and returns whether
+ * it has. */
+static bool visit_common(const struct pair *pair,
+                         bool (*visit)(const struct pair *, const struct footprint_page *,
+                                       const struct footprint_page *))
 {
     const struct footprint *a = pair->before, *b = pair->after;
-    if (talk(a, b))
-        return;
     for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
         const uint64_t left = a->pages[i].number, right = b->pages[j].number;
-        if (left == right)
-            compare_pages(pair, &a->pages[i], &b->pages[j]);
+        if (left == right && visit(pair, &a->pages[i], &b->pages[j]))
+            return true;
         i += left <= right;
         j += right <= left;
     }
+    return false;
+}
+
+static void compare(const struct pair *pair)
+{
+    if (!meet(pair->before, pair->after) && !visit_common(pair, page_talks))
+        visit_common(pair, compare_pages);
 }
 
 void rp_footprint_add(struct rp_check_dispatch *c, const struct rp_kernel *kernel, uint64_t queue,

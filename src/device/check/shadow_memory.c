@@ -558,8 +558,8 @@ static void sync_memory(struct rp_watch *a, uint64_t address)
         return;
     sync->atomic |= !(a->kind & RP_PAST_MAYBE);
     if (takes_over(a)) {
-        /* A counter that both draw from orders nothing: who waits for another looks again. */
-        sync->taken |= rp_site_polls(a->site, a->wave);
+        /* A counter that both draw from orders nothing: who waits for another only looks. */
+        sync->taken |= !(a->kind & RP_PAST_BOTH) || rp_site_polls(a->site, a->wave);
         rp_order_acquire(&a->group->order, a->order, sync);
     }
     if (a->kind & RP_PAST_WRITE)
@@ -598,12 +598,13 @@ static inline void one_dword(struct rp_watch *a, struct rp_shadow *c, struct rp_
 
 static struct rp_past past_of(const struct rp_watch *a)
 {
+    const bool polls = !(a->kind & RP_PAST_WRITE) && !a->lds && rp_site_polls(a->site, a->wave);
     return (struct rp_past){
         .wave = a->group->order.index * RP_CHECK_WAVES +
                 (uint32_t)(a->order - a->group->order.wave) + 1,
         .number = a->number,
         .site = a->site & 0xfffff,
-        .kind = a->kind,
+        .kind = a->kind | (polls ? RP_PAST_POLLS : 0),
     };
 }
 

@@ -63,7 +63,7 @@ for how in none two_writers copy_kernel counter; do
     says err "nothing orders the dispatches, which are of different queues"
     [ "$(json findings.0.kind streams.json)" = race ] || { cat err; fail "streams: $how"; }
 done
-for how in event stream device host_event query same_stream atomics readers chain talk; do
+for how in event stream device host_event query same_stream atomics readers chain talk talk_a_while messages; do
     expect 0 rocm-perf run --device software --check races ./checked_streams.gfx942 $how
     says err "check: nothing found (races)"
 done

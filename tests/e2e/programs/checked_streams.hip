@@ -46,6 +46,41 @@ __global__ void listen(const int *p, int *to, int *flag)
     for (int i = threadIdx.x; i < N; i += blockDim.x)
         to[i] = p[i];
 }
+// Each message is a value and a flag of one store, as collectives of small sizes send them; no atomic is in it.
+__global__ void send(uint64_t *messages)
+{
+    for (int i = threadIdx.x; i < N / 2; i += blockDim.x)
+        __builtin_nontemporal_store(1ull << 32 | i, &messages[i]);
+}
+__global__ void receive(const uint64_t *messages, int *to)
+{
+    for (int i = threadIdx.x; i < N / 2; i += blockDim.x) {
+        uint64_t got;
+        do {
+            got = __builtin_nontemporal_load(&messages[i]);
+            asm volatile("" ::: "memory"); // Without it a compiler may leave out the loop.
+        } while (got >> 32 != 1);
+        to[i] = (int)got;
+    }
+}
+// Its loop does more than wait: it counts how often it has looked, and gives up.
+__global__ void listen_a_while(const int *p, int *to, int *flag, int *looks)
+{
+    __shared__ int gave_up;
+    if (threadIdx.x == 0)
+        gave_up = 0;
+    __syncthreads();
+    for (int n = 0; !__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT); n++) {
+        looks[threadIdx.x] = n;
+        if (n > 1000000) {
+            gave_up = 1;
+            break;
+        }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < N; i += blockDim.x)
+        to[i] = gave_up ? 0 : p[i];
+}
 __global__ void copy(const int *p, int *to)
 {
     for (int i = threadIdx.x; i < N; i += blockDim.x)
@@ -75,6 +110,7 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "none";
     int *p, *q, *r;
+    const bool flags = !strcmp(how, "talk") || !strcmp(how, "talk_a_while");
     hipStream_t a, b;
     hipEvent_t event;
     OK(hipMalloc(&p, N * sizeof(int)));
@@ -91,7 +127,9 @@ int main(int argc, char **argv)
         count<<<1, 256, 0, a>>>(p);
     else if (!strcmp(how, "readers"))
         copy<<<1, 256, 0, a>>>(p, r);
-    else if (!strcmp(how, "talk"))
+    else if (!strcmp(how, "messages"))
+        send<<<1, 256, 0, a>>>((uint64_t *)p);
+    else if (flags)
         tell<<<1, 256, 0, a>>>(p, r + N - 1);
     else if (!strcmp(how, "counter"))
         draw<<<1, 256, 0, a>>>(p, r);
@@ -113,8 +151,12 @@ int main(int argc, char **argv)
         count<<<1, 256, 0, b>>>(p);
     else if (!strcmp(how, "counter"))
         draw<<<1, 256, 0, b>>>(p, r);
+    else if (!strcmp(how, "messages"))
+        receive<<<1, 256, 0, b>>>((const uint64_t *)p, q);
     else if (!strcmp(how, "talk"))
         listen<<<1, 256, 0, b>>>(p, q, r + N - 1);
+    else if (!strcmp(how, "talk_a_while"))
+        listen_a_while<<<1, 256, 0, b>>>(p, q, r + N - 1, r);
     else
         copy<<<1, 256, 0, !strcmp(how, "same_stream") ? a : b>>>(p, q);
     OK(hipDeviceSynchronize());
