@@ -72,7 +72,7 @@ expect 0 rocm-perf report D/failed
 
 # In a repeat: the base run is a result.
 background rocm-perf profile --device software -o repeats -- /bin/sh -c \
-    'if [ -e once ]; then echo serving >&2; exec ./serving leave; else touch once; ./serving & sleep 0.5; kill $!; wait; fi' </dev/null
+    'if [ -e once ]; then echo serving >&2; exec ./serving leave; else touch once; ./serving >first & until grep -qs serving first; do sleep 0.1; done; kill $!; wait; fi' </dev/null
 profiler=$!
 until grep -qs serving err || ! kill -0 $profiler 2>/dev/null; do sleep 0.1; done
 sleep 0.5

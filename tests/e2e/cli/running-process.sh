@@ -12,6 +12,7 @@ STAND_IN_ATTACHED= ROCP_TOOL_ATTACH=1 sh server 'two words' >/dev/null 2>&1 7>&-
 server=$!
 STAND_IN_ATTACHED= sh server >/dev/null 2>&1 7>&- &
 deaf=$!
+until grep -qz '^sh$' /proc/$server/cmdline; do sleep 0.05; done # On a busy machine it is still this shell.
 trap 'kill $server $deaf; chmod -R u+w "$SCRATCH"; rm -rf "$SCRATCH"' EXIT
 
 # By --duration: one run, what rocprofv3 is told, and whose profile it is.
