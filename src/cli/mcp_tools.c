@@ -23,7 +23,9 @@ enum {
 
 static const struct rp_mcp_tool tools[] = {
 #define TOOL(id, words, title, schema, read_only, answer, description)                             \
-    {RP_COMMAND_##id, #id, words, title, schema, read_only, answer, description},
+    {RP_COMMAND_##id, #id, words, NULL, NULL, title, schema, read_only, answer, description},
+#define TOOL_OF(name, id, words, arguments, operand, title, schema, read_only, answer, text)       \
+    {RP_COMMAND_##id, #name, words, arguments, operand, title, schema, read_only, answer, text},
 #include "cli/options.def"
 };
 
@@ -46,13 +48,25 @@ const char *rp_mcp_tool_near(const char *name)
     return nearest.name;
 }
 
+/** Says whether a list with blanks between has the word. */
+static bool has_word(const char *list, const char *word, size_t length)
+{
+    for (size_t bytes; *list; list += bytes + (list[bytes] == ' ')) {
+        bytes = strcspn(list, " ");
+        if (bytes == length && strncmp(list, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
 const struct rp_row *rp_mcp_argument_next(const struct rp_mcp_tool *tool, const struct rp_row *row)
 {
     size_t count;
     const struct rp_row *rows = rp_command_rows(tool->command, &count);
 
     for (row = row ? row + 1 : rows; row < rows + count; row++)
-        if (row->argument)
+        if (row->argument &&
+            (!tool->arguments || has_word(tool->arguments, row->argument, strlen(row->argument))))
             return row;
     return NULL;
 }
@@ -75,7 +89,7 @@ static bool is_needed(const struct rp_mcp_tool *tool, const struct rp_row *optio
     const struct rp_row *rows = rp_command_rows(tool->command, &count);
 
     if (option->kind != RP_ROW_OPTION)
-        return option->flags & RP_OPTION_NEEDED;
+        return option->flags & RP_OPTION_NEEDED && !tool->operand;
     for (size_t i = 0; i < count; i++) {
         size_t others = 0, mine = 0;
 
@@ -93,7 +107,8 @@ static bool is_needed(const struct rp_mcp_tool *tool, const struct rp_row *optio
     return false;
 }
 
-static json_t *choices_json(const struct rp_row *row)
+/** @param old with the name that a choice had before, which is taken, too */
+static json_t *choices_json(const struct rp_row *row, bool old)
 {
     json_t *array = json_array();
     const char *name, *what;
@@ -106,7 +121,7 @@ static json_t *choices_json(const struct rp_row *row)
         json_array_append_new(array, json_stringn(at, bytes));
         at += bytes + (at[bytes] == ' ');
     }
-    if (row->was) /* Clients that know the old name may go on to say it. */
+    if (row->was && old) /* Clients that know the old name may go on to say it. */
         json_array_append_new(array, json_stringn(row->was, strcspn(row->was, " ")));
     return array;
 }
@@ -165,16 +180,91 @@ static json_t *type_json(const struct rp_row *row)
                                                     : "number");
 }
 
-static json_t *argument_json(const struct rp_row *row, bool needed)
+/** Says whether these are names of actions of the command, as of "list, show". */
+static bool are_actions(const struct rp_mcp_tool *tool, const char *text, size_t length)
 {
-    rp_autobuf text = {0};
-    json_t *schema;
+    size_t count;
+    const struct rp_row *rows = rp_command_rows(tool->command, &count);
 
-    rp_row_put_text(row, &text);
-    schema = json_pack("{s:o, s:s}", "type", type_json(row), "description", rp_buf_text(&text));
+    for (size_t at = 0, bytes; at < length; at += bytes, at += strspn(text + at, ", ")) {
+        bool found = false;
+
+        bytes = strcspn(text + at, ", :");
+        for (size_t i = 0; i < count; i++)
+            found |= rows[i].kind == RP_ROW_ACTION && strlen(rows[i].name) == bytes &&
+                     strncmp(rows[i].name, text + at, bytes) == 0;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/** Returns how many bytes of the text of a row say what the argument is: up to the mark of the row
+ * where it has one, else up to what explains it further. */
+static size_t short_bytes(const struct rp_mcp_tool *tool, const char *text)
+{
+    const char *mark = strstr(text, RP_ROW_SHORT);
+    size_t at = 0;
+
+    if (mark)
+        return (size_t)(mark - text);
+    for (; text[at]; at++)
+        if (strncmp(text + at, " (", 2) == 0 || strncmp(text + at, ". ", 2) == 0 ||
+            text[at] == ';' || strncmp(text + at, ", %l", 4) == 0 ||
+            (strncmp(text + at, ": ", 2) == 0 && !are_actions(tool, text, at)))
+            break;
+    return at;
+}
+
+static char *short_text(const struct rp_mcp_tool *tool, const struct rp_row *row)
+{
+    struct rp_row cut = *row;
+    rp_autofree char *begin = rp_strndup(row->text, short_bytes(tool, row->text));
+    rp_autobuf text = {0};
+
+    cut.text = begin;
+    rp_row_put_text(&cut, &text);
+    return rp_strdup(rp_buf_text(&text));
+}
+
+/** Says whether a tool before this one has the argument with the same text. */
+static bool is_told(const struct rp_mcp_tool *tool, const struct rp_row *row, const char *text)
+{
+    for (const struct rp_mcp_tool *before = tools; before < tool; before++)
+        for (const struct rp_row *other = NULL;
+             (other = rp_mcp_argument_next(before, other)) != NULL;) {
+            rp_autofree char *same =
+                strcmp(other->argument, row->argument) == 0 ? short_text(before, other) : NULL;
+
+            if (same && strcmp(same, text) == 0)
+                return true;
+        }
+    return false;
+}
+
+static void describe(const struct rp_mcp_tool *tool, const struct rp_row *row, bool whole,
+                     json_t *schema)
+{
+    rp_autofree char *brief = whole ? NULL : short_text(tool, row);
+    rp_autobuf text = {0};
+
+    if (whole)
+        rp_row_put_text(row, &text);
+    else if (!is_told(tool, row, brief))
+        rp_buf_puts(&text, brief);
+    if (text.len)
+        json_object_set_new(schema, "description", json_string(rp_buf_text(&text)));
+}
+
+static json_t *argument_json(const struct rp_mcp_tool *tool, const struct rp_row *row, bool whole)
+{
+    const bool needed = is_needed(tool, row);
+    json_t *schema = json_pack("{s:o}", "type", type_json(row));
+
+    describe(tool, row, whole, schema);
     if (is_choice(row))
-        json_object_set_new(schema, "enum", choices_json(row));
-    if (is_number(row))
+        json_object_set_new(schema, "enum", choices_json(row, whole));
+    if (is_number(row) && whole)
         add_limits(row, schema);
     if (is_list(row))
         json_object_set_new(schema, "items", json_pack("{s:s}", "type", "string"));
@@ -183,50 +273,84 @@ static json_t *argument_json(const struct rp_row *row, bool needed)
     return schema;
 }
 
-static json_t *input_schema(const struct rp_mcp_tool *tool)
+static json_t *directory_json(const struct rp_mcp_tool *tool, bool whole)
 {
-    json_t *properties = json_object(), *required = json_array();
+    json_t *schema = json_pack("{s:s}", "type", "string");
+
+    if (whole)
+        json_object_set_new(schema, "description",
+                            json_string("the folder to run in, which other paths are relative to "
+                                        "(default: that of the server)"));
+    else if (tool == tools)
+        json_object_set_new(schema, "description",
+                            json_string("the folder to run in, which other paths are relative to"));
+    return schema;
+}
+
+static json_t *input_schema(const struct rp_mcp_tool *tool, bool whole)
+{
+    json_t *properties = json_object(), *required = json_array(), *schema;
     const struct rp_row *row = NULL;
 
     while ((row = rp_mcp_argument_next(tool, row)) != NULL) {
-        const bool needed = is_needed(tool, row);
-
-        json_object_set_new(properties, row->argument, argument_json(row, needed));
-        if (needed)
+        json_object_set_new(properties, row->argument, argument_json(tool, row, whole));
+        if (is_needed(tool, row))
             json_array_append_new(required, json_string(row->argument));
     }
-    json_object_set_new(properties, "directory",
-                        json_pack("{s:s, s:s}", "type", "string", "description",
-                                  "the folder to run in, which other paths are relative to "
-                                  "(default: that of the server)"));
-    return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", properties, "required",
-                     required, "additionalProperties", 0);
+    json_object_set_new(properties, "directory", directory_json(tool, whole));
+    schema = json_pack("{s:s, s:o, s:o}", "type", "object", "properties", properties, "required",
+                       required);
+    if (whole)
+        json_object_set_new(schema, "additionalProperties", json_false());
+    else if (!json_array_size(required))
+        json_object_del(schema, "required");
+    return schema;
 }
 
-static json_t *tool_json(const struct rp_mcp_tool *tool)
+static void add_whole(const struct rp_mcp_tool *tool, json_t *json)
 {
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:o, s:{s:b, s:b}}", "name", tool->name, "title", tool->title,
-                  "description", tool->description, "inputSchema", input_schema(tool),
-                  "annotations", "readOnlyHint", (int)tool->read_only, "openWorldHint", 0);
     json_t *schema = tool->output_schema ? json_loads(tool->output_schema, 0, NULL) : NULL;
 
-    if (schema) {
-        /* The protocol means 2020-12 when nothing is said, and not all of its readers know that
-         * name. */
-        json_object_del(schema, "$schema");
-        json_object_del(schema, "$id");
-        json_object_set_new(json, "outputSchema", schema);
-    }
+    if (!schema)
+        return;
+    /* The protocol means 2020-12 when nothing is said, and not all of its readers know that name.
+     */
+    json_object_del(schema, "$schema");
+    json_object_del(schema, "$id");
+    json_object_set_new(json, "outputSchema", schema);
+}
+
+static json_t *tool_json(const struct rp_mcp_tool *tool, bool whole)
+{
+    const struct rp_row row = {.text = tool->description};
+    const char *mark = whole ? NULL : strstr(row.text, RP_ROW_SHORT);
+    rp_autobuf text = {0};
+    json_t *json;
+
+    if (mark)
+        rp_buf_add(&text, row.text, (size_t)(mark - row.text));
+    else
+        rp_row_put_text(&row, &text);
+    json = json_pack("{s:s, s:s, s:o}", "name", tool->name, "description", rp_buf_text(&text),
+                     "inputSchema", input_schema(tool, whole));
+
+    if (whole)
+        json_object_set_new(json, "title", json_string(tool->title));
+    if (whole || tool->read_only) /* Clients take false, where nothing is said. */
+        json_object_set_new(
+            json, "annotations",
+            json_pack("{s:b, s:b}", "readOnlyHint", (int)tool->read_only, "openWorldHint", 0));
+    if (whole)
+        add_whole(tool, json);
     return json;
 }
 
-json_t *rp_mcp_tools(void)
+json_t *rp_mcp_tools(bool whole)
 {
     json_t *array = json_array();
 
     for (size_t i = 0; i < TOOLS; i++)
-        if (json_array_append_new(array, tool_json(&tools[i])) < 0) {
+        if (json_array_append_new(array, tool_json(&tools[i], whole)) < 0) {
             json_decref(array);
             return NULL;
         }
@@ -280,7 +404,7 @@ static int add_of(const struct rp_row *row, char *word, struct rp_mcp_command *c
 
 static int check_choice(const struct rp_row *row, const char *word, struct rp_err *err)
 {
-    json_t *choices = choices_json(row);
+    json_t *choices = choices_json(row, true);
     rp_autobuf known = {0};
     bool found = false;
 
@@ -435,23 +559,50 @@ static int take_directory(const json_t *arguments, struct rp_mcp_command *c, str
                                         "argument directory: cannot find the current folder");
 }
 
-static int add_words(const char *words, struct rp_mcp_command *c)
+/** Says whether a rule of the command wants other actions for an option than this one. */
+static bool is_of_another_action(const struct rp_mcp_tool *tool, const char *action,
+                                 const char *option, size_t length)
 {
+    size_t count;
+    const struct rp_row *rows = rp_command_rows(tool->command, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        rp_autofree char *wanted = rp_format("=%s", action);
+
+        if (rows[i].kind == RP_ROW_RULE && rows[i].rule == RP_RULE_NEEDS &&
+            has_word(rows[i].words, option, length) && rows[i].other[0] == '=' &&
+            !has_word(rows[i].other, wanted, strlen(wanted)))
+            return true;
+    }
+    return false;
+}
+
+static int add_words(const struct rp_mcp_tool *tool, struct rp_mcp_command *c)
+{
+    const char *action = c->argv[c->words - 1];
     int rc = 0;
 
-    while (rc == 0 && *words) {
-        const size_t bytes = strcspn(words, " ");
+    for (const char *at = tool->words; rc == 0 && *at;) {
+        const size_t bytes = strcspn(at, " ");
 
-        rc = add(c, rp_strndup(words, bytes));
-        words += bytes + (words[bytes] == ' ');
+        if (!is_of_another_action(tool, action, at + 2, bytes - 2))
+            rc = add(c, rp_strndup(at, bytes));
+        at += bytes + (at[bytes] == ' ');
     }
     return rc;
+}
+
+/** Adds the operand that stands where the caller has given none. */
+static int add_operand(const struct rp_mcp_tool *tool, size_t words, struct rp_mcp_command *c)
+{
+    return tool->operand && c->words == words ? add(c, rp_strdup(tool->operand)) : 0;
 }
 
 int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
                         struct rp_mcp_command *ret, struct rp_err *err)
 {
     struct rp_mcp_command c = {0};
+    size_t count;
     int rc = check_names(tool, arguments, err);
 
     if (rc == 0)
@@ -459,17 +610,20 @@ int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
     if (rc == 0)
         rc = add(&c, rp_strdup("rocm-perf"));
     if (rc == 0)
-        rc = add(&c, rp_strdup(tool->name));
+        rc = add(&c, rp_strdup(rp_command_rows(tool->command, &count)->name));
     if (rc == 0)
         rc = add_arguments(tool, arguments, FIRST, &c, err);
     if (rc == 0)
-        rc = add_words(tool->words, &c);
+        rc = add_words(tool, &c);
     if (rc == 0)
         rc = add_arguments(tool, arguments, BEFORE_OPERANDS, &c, err);
     if (rc == 0)
         rc = add(&c, rp_strdup("--"));
+    count = c.words;
     if (rc == 0)
         rc = add_arguments(tool, arguments, BEHIND, &c, err);
+    if (rc == 0)
+        rc = add_operand(tool, count, &c);
     if (rc < 0)
         rp_mcp_command_free(&c);
     else

@@ -279,6 +279,8 @@ void rp_row_put_text(const struct rp_row *row, struct rp_buf *to)
             rp_row_put_limits(row, to), at++;
         else if (at[0] == '%' && at[1] == 'd')
             rp_buf_puts(to, row->preset), at++;
+        else if (strncmp(at, RP_ROW_SHORT, strlen(RP_ROW_SHORT)) == 0)
+            at++;
         else
             rp_buf_add(to, at, 1);
 }

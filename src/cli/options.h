@@ -204,7 +204,10 @@ const struct rp_row *rp_command_rows(enum rp_command_id command, size_t *ret_cou
 
 /** Writes what %l stands for: "use counts or detailed", "1 to 1000". */
 void rp_row_put_limits(const struct rp_row *row, struct rp_buf *to);
-/** Writes the text with %l and %d replaced. */
+/** In the text of a row: the short description of an argument of the tool ends here. */
+#define RP_ROW_SHORT "%|"
+
+/** Writes the text with %l and %d replaced, without RP_ROW_SHORT. */
 void rp_row_put_text(const struct rp_row *row, struct rp_buf *to);
 /** Finds the name that a word was probably meant to be. Initialise it with the word, and zeros. */
 struct rp_nearest {

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/mcp.h"
 #include "fuzz/must.h"
-
-#include "cli/cmd_mcp.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,8 +18,8 @@ static void check(const struct rp_mcp_tool *tool, const struct rp_mcp_command *c
     size_t i = 2;
 
     must(command->argv[0] && strcmp(command->argv[0], "rocm-perf") == 0);
-    must(command->argv[1] && strcmp(command->argv[1], tool->name) == 0);
-    i += strcmp(tool->name, "replay") == 0; /* the action */
+    must(command->argv[1] != NULL);
+    i += tool->command == RP_COMMAND_replay || tool->command == RP_COMMAND_history; /* the action */
     for (; command->argv[i] && strcmp(command->argv[i], "--") != 0; i++)
         must(strncmp(command->argv[i], "--", 2) == 0);
     must(command->argv[i] != NULL);
@@ -34,10 +33,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct rp_mcp_tool *tool;
     struct rp_mcp_command command;
 
-    json_decref(mcp_text((const char *)data, size));
-    if (mcp_message_parse((const char *)data, size, &m, &err) != 0) {
+    json_decref(rp_mcp_text((const char *)data, size));
+    if (rp_mcp_message_parse((const char *)data, size, &m, &err) != 0) {
         must(err.text[0]);
-        mcp_message_free(&m);
+        rp_mcp_message_free(&m);
         return 0;
     }
     name = json_string_value(json_object_get(m.params, "name"));
@@ -50,6 +49,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             rp_mcp_command_free(&command);
         }
     }
-    mcp_message_free(&m);
+    rp_mcp_message_free(&m);
     return 0;
 }

@@ -21,27 +21,41 @@ const isThere = (pid) => {
     }
 };
 
-const client = new Client({ name: 'peer', version: '1' },
-    stateless ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {});
-client.onerror = (error) => { throw error; };
-await client.connect(new StdioClientTransport({ command: rocmPerf, args: ['mcp'], env: process.env }));
-assert.equal(client.getServerVersion().name, 'rocm-perf-lab');
-
-// The client compiles the output schemas here, and holds results against them below.
-const { tools } = await client.listTools();
-assert.deepEqual(tools.map((tool) => tool.name).sort(),
-    ['analyze', 'autotune', 'bench', 'compare', 'doctor', 'isolate', 'judge', 'optimize', 'profile', 'replay']);
-
-const call = (name, args, more) => {
+const connect = async (...options) => {
+    const client = new Client({ name: 'peer', version: '1' },
+        stateless ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {});
+    client.onerror = (error) => { throw error; };
+    await client.connect(new StdioClientTransport({ command: rocmPerf, args: ['mcp', ...options], env: process.env }));
+    assert.equal(client.getServerVersion().name, 'rocm-perf-lab');
+    return client;
+};
+const callOf = (client) => (name, args, more) => {
     const options = { timeout: 300000, ...more }; // the machine may be busy
     return stateless ? client.callTool({ name, arguments: args }, options)
         : client.callTool({ name, arguments: args }, undefined, options);
 };
+const trace = path.join(source, 'tests/data/rocpd/streams-hip_results.db');
+
+// With the option the client compiles the output schemas, and holds the results against them.
+const strict = await connect('--output-schemas');
+const { tools: whole } = await strict.listTools();
+assert.ok(whole.find((tool) => tool.name === 'compare').outputSchema);
+for (const [name, args] of [['doctor', {}], ['compare', { results: [trace, trace] }]]) {
+    const { structuredContent, isError } = await callOf(strict)(name, args);
+    assert.ok(structuredContent && !isError);
+}
+await strict.close();
+
+const client = await connect();
+const { tools } = await client.listTools();
+assert.deepEqual(tools.map((tool) => tool.name).sort(), ['analyze', 'autotune', 'bench', 'compare', 'doctor', 'history', 'isolate',
+    'judge', 'optimize', 'profile', 'replay', 'report', 'why']);
+assert.ok(!tools.some((tool) => tool.outputSchema));
+const call = callOf(client);
 const steps = [];
 const doctor = await call('doctor', {}, { onprogress: (step) => steps.push(step) });
 assert.equal(doctor.structuredContent.ready, true);
 assert.equal(steps[0].message, 'started');
-const trace = path.join(source, 'tests/data/rocpd/streams-hip_results.db');
 const compared = await call('compare', { results: [trace, trace], gates: ['dispatches<=0'] });
 assert.equal(compared.isError, false);
 assert.match(compared.content.at(-1).text, /negative verdict/);

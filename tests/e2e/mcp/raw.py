@@ -15,8 +15,8 @@ MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcont
 
 
 class Server:
-    def __init__(self, handshake=True):
-        self.process = subprocess.Popen([ROCM_PERF, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, *options, handshake=True, cwd=None):
+        self.process = subprocess.Popen([ROCM_PERF, "mcp", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd)
         if handshake:
             self.send("initialize", 0, protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "raw", "version": "1"})
             result = self.read()["result"]
@@ -141,11 +141,28 @@ def modern():
     server.end()
 
 
+TOOLS = ["analyze", "autotune", "bench", "compare", "doctor", "history", "isolate", "judge", "optimize", "profile", "replay",
+         "report", "why"]
+
+
+def listed():
+    """What a model reads before it has asked anything is short; a client that asks gets all, as before."""
+    sizes = []
+    for options in ([], ["--output-schemas"]):
+        server = Server(*options)
+        server.send("tools/list", 1)
+        result = server.read()["result"]
+        sizes.append(len(json.dumps(result, separators=(",", ":"))))
+        assert sorted(tool["name"] for tool in result["tools"]) == TOOLS, result
+        assert any("outputSchema" in tool for tool in result["tools"]) == bool(options), options
+        server.end()
+    assert sizes[0] <= 12 << 10 < sizes[1], sizes
+
+
 def calls():
-    server = Server()
+    server = Server("--output-schemas")
     server.send("tools/list", 1)
     tools = {tool["name"]: tool for tool in server.read()["result"]["tools"]}
-    assert sorted(tools) == ["analyze", "autotune", "bench", "compare", "doctor", "isolate", "judge", "optimize", "profile", "replay"]
     server.call(2, "doctor", token="t")
     message = server.read()
     assert message["method"] == "notifications/progress" and message["params"]["progressToken"] == "t", message
@@ -171,6 +188,32 @@ def calls():
     result = server.read()["result"]  # a negative verdict is a result
     assert not result["isError"] and result["_meta"]["rocm-perf/exitStatus"] == 1, result
     assert "negative verdict" in text(result), result
+    server.call(7, "why", {"directory": SOURCE, "traces": [trace]})
+    result = server.read()["result"]
+    command = [ROCM_PERF, "analyze", "--analysis", trace]
+    assert result["structuredContent"] == json.loads(subprocess.check_output(command, cwd=SOURCE)), result
+    assert "critical path" in result["content"][0]["text"], result
+    server.end()
+
+
+def keeps_and_writes(folder):
+    """A history and a page by tools: the history has a result, is listed and checked; the page is where the answer says."""
+    server = Server(cwd=folder)
+    server.call(1, "history", {"action": "add", "results": [SOURCE + "/tests/data/compare/before.json"], "commit": "abc"})
+    assert "result 1, commit abc" in text(server.read()["result"])
+    for id, action in ((2, "list"), (3, "show"), (4, "check")):
+        server.call(id, "history", {"action": action})
+        result = server.read()["result"]
+        command = [ROCM_PERF, "history", action, "--json"]
+        assert result["structuredContent"] == json.loads(subprocess.check_output(command, cwd=folder)), result
+    server.call(5, "history", {"action": "list", "recent": 3})  # which is of check
+    result = server.read()["result"]
+    assert result["isError"] and "--recent" in text(result), result
+    server.call(6, "report", {"traces": [SOURCE + "/tests/data/rocpd/streams-hip_results.db"], "output": "page.html"})
+    result = server.read()["result"]
+    assert text(result).startswith("page.html: "), result
+    with open(os.path.join(folder, "page.html"), encoding="utf-8") as file:
+        assert file.read(15).lower() == "<!doctype html>"
     server.end()
 
 
@@ -203,7 +246,7 @@ def finishes_what_was_interrupted(folder):
             answer = server.read()["result"]
             assert not answer["isError"], answer
             assert tree(result) == expected, (id, sorted(tree(result)))
-        assert tools[name]["annotations"]["readOnlyHint"] is False, tools[name]["annotations"]
+        assert not tools[name].get("annotations", {}).get("readOnlyHint"), tools[name]["annotations"]
     server.end()
 
 
@@ -294,8 +337,9 @@ def main():
     without_newline()
     not_read()
     modern()
+    listed()
     calls()
-    for scenario in (finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
+    for scenario in (keeps_and_writes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
         folder = tempfile.mkdtemp()
         try:
             scenario(folder)

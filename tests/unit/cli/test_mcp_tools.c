@@ -34,6 +34,16 @@ static void words_of_commands(void **state)
         {"bench", "{\"only\":[\"hbm_read\",\"lds\"],\"output\":\"f\"}",
          "rocm-perf|bench|--json|--only=hbm_read|--only=lds|--output=f|--"},
         {"doctor", "{}", "rocm-perf|doctor|--json|--"},
+        {"why", "{}", "rocm-perf|analyze|--analysis|--|.rocpd_profile"},
+        {"why", "{\"traces\":[],\"top\":3}",
+         "rocm-perf|analyze|--analysis|--top=3|--|.rocpd_profile"},
+        {"why", "{\"traces\":[\"a\",\"--help\"]}", "rocm-perf|analyze|--analysis|--|a|--help"},
+        {"history", "{}", "rocm-perf|history|list|--json|--"},
+        {"history", "{\"action\":\"check\",\"margin_percent\":2,\"config\":[\"a=b\"]}",
+         "rocm-perf|history|check|--json|--config=a=b|--margin=2|--"},
+        {"history", "{\"action\":\"add\",\"results\":[\"r\"]}", "rocm-perf|history|add|--|r"},
+        {"report", "{\"traces\":[\"r\"],\"format\":\"csv\",\"output\":\"-x\"}",
+         "rocm-perf|report|--output=-x|--format=csv|--|r"},
         {"profile", "{\"program\":\"./a b\",\"args\":[\"--json\",\"$(x)\",\"\"],\"runs\":2}",
          "rocm-perf|profile|--json|--runs=2|--|./a b|--json|$(x)|"},
         {"profile", "{\"program\":\"--help\",\"device\":\"--x\",\"output\":\"-y\"}",
@@ -104,6 +114,11 @@ static void what_is_refused(void **state)
         {"analyze", "{\"traces\":[]}", "argument traces: must not be empty"},
         {"replay", "{\"capture_dir\":\"c\",\"json\":true}", "replay has no argument json"},
         {"doctor", "{\"json\":true}", "doctor has no argument json"},
+        {"why", "{\"result\":\"json\"}", "why has no argument result"},
+        {"why", "{\"full\":true}", "why has no argument full"},
+        {"history", "{\"action\":\"remove\"}", "use one of: list show check add"},
+        {"report", "{}", "argument traces: is missing"},
+        {"report", "{\"traces\":[\"r\"],\"format\":\"pdf\"}", "argument format: use one of: html"},
     };
 
     (void)state;
@@ -190,31 +205,110 @@ static void what_linux_does_not_take(void **state)
           "argument args: the command gets more than 16384 words");
 }
 
-/* Each tool says what it takes, and takes nothing else. */
+/* Asked for all that is known, each tool says what it takes, and takes nothing else. */
 static void schemas_are_closed(void **state)
 {
-    json_t *tools_ = rp_mcp_tools(), *tool;
+    json_t *tools_ = rp_mcp_tools(true), *tool;
     size_t i;
 
     (void)state;
-    assert_int_equal(json_array_size(tools_), 10);
+    assert_int_equal(json_array_size(tools_), 13);
     json_array_foreach(tools_, i, tool)
     {
         const json_t *schema = json_object_get(tool, "inputSchema");
         const json_t *output = json_object_get(tool, "outputSchema");
+        json_t *argument;
+        const char *name;
 
         assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
         assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
         if (output)
             assert_string_equal(json_string_value(json_object_get(output, "type")), "object");
+        json_object_foreach(json_object_get(schema, "properties"), name, argument)
+            assert_non_null(json_object_get(argument, "description"));
     }
     json_decref(tools_);
+}
+
+static const json_t *argument_of(const json_t *tools_, const char *tool, const char *argument)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(tools_, i, one) if (
+        !strcmp(json_string_value(json_object_get(one, "name")),
+                tool)) return json_object_get(json_object_get(json_object_get(one, "inputSchema"),
+                                                              "properties"),
+                                              argument);
+    return NULL;
+}
+
+/* What a model reads of each session before it has asked anything: all tools in 12 KiB. */
+static void the_list_is_short(void **state)
+{
+    json_t *result = json_pack("{s:o}", "tools", rp_mcp_tools(false)), *tool;
+    const json_t *list = json_object_get(result, "tools");
+    json_t *whole = rp_mcp_tools(true);
+    char *text = json_dumps(result, JSON_COMPACT);
+    size_t i;
+
+    (void)state;
+    assert_in_range(strlen(text), 8 << 10, 12 << 10);
+    assert_null(strstr(text, RP_ROW_SHORT));
+    json_array_foreach(list, i, tool)
+    {
+        const json_t *schema = json_object_get(tool, "inputSchema");
+        const json_t *before = json_object_get(json_array_get(whole, i), "inputSchema");
+
+        assert_null(json_object_get(tool, "outputSchema"));
+        assert_int_equal(json_object_size(json_object_get(schema, "properties")),
+                         json_object_size(json_object_get(before, "properties")));
+        assert_int_equal(json_array_size(json_object_get(schema, "required")),
+                         json_array_size(json_object_get(before, "required")));
+    }
+    free(text);
+    json_decref(whole);
+    json_decref(result);
+}
+
+/* A short description ends where the row says so, or before what only explains it, and stands once.
+ */
+static void short_descriptions(void **state)
+{
+    static const struct {
+        const char *tool, *argument, *text;
+    } rows_[] = {
+        {"profile", "runs", "how often PROGRAM runs"},
+        {"profile", "output", "where the result goes"},
+        {"profile", "duration_s", "record for S seconds"},
+        {"profile", "timeout_s", NULL},
+        {"profile", "threads", "processors the software MI300X may use"},
+        {"isolate", "threads", NULL},
+        {"replay", "kernels", "compare: the two code objects"},
+        {"history", "results", "add: folders of profile"},
+        {"history", "device", "only devices that begin so, as software"},
+        {"why", "traces", NULL},
+    };
+    json_t *list = rp_mcp_tools(false);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows_ / sizeof *rows_; i++) {
+        const json_t *argument = argument_of(list, rows_[i].tool, rows_[i].argument);
+        const char *text = json_string_value(json_object_get(argument, "description"));
+
+        assert_non_null(argument);
+        if (rows_[i].text)
+            assert_string_equal(text, rows_[i].text);
+        else
+            assert_null(text);
+    }
+    json_decref(list);
 }
 
 /* Clients may call without asking what is said to be read-only. */
 static void what_is_read_only(void **state)
 {
-    json_t *tools_ = rp_mcp_tools(), *tool;
+    json_t *tools_ = rp_mcp_tools(true), *tool;
     size_t i;
 
     (void)state;
@@ -235,7 +329,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_of_commands),        cmocka_unit_test(what_is_refused),
         cmocka_unit_test(what_linux_does_not_take), cmocka_unit_test(schemas_are_closed),
-        cmocka_unit_test(what_is_read_only),        cmocka_unit_test(a_folder_that_is_gone),
+        cmocka_unit_test(what_is_read_only),        cmocka_unit_test(the_list_is_short),
+        cmocka_unit_test(short_descriptions),       cmocka_unit_test(a_folder_that_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
