@@ -1167,7 +1167,7 @@ int rp_options_print_help(enum rp_command_id command)
     return rp_cli_help(rp_buf_text(&text));
 }
 
-const char *const rp_timing_words[] = {"counts", "detailed", "off"};
+const char *const rp_timing_words[] = {"counts", "detailed", "off", "warm"};
 
 void rp_device_options_read(const char *device, uint64_t threads, uint64_t gpus, int timing,
                             struct rp_run_options *ret)

@@ -677,7 +677,7 @@ static int read_threads(struct rp_profile_session *session, const struct rp_run 
     in.waves = session->waves;
     rp_buf_puts(&session->summary, wish->print == RP_RESULT_TERMINAL ? "\n" : "");
     if (wish->print == RP_RESULT_TERMINAL && session->run.device == RP_DEVICE_SOFTWARE &&
-        !session->tracer->count && rp_timing_in_force(&session->run) != RP_TIMING_DETAILED)
+        !session->tracer->count && rp_timing_in_force(&session->run) < RP_TIMING_DETAILED)
         rp_buf_puts(&session->summary,
                     "Thread traces need detailed timing: they are of a further run that has it, "
                     "and\ntheir cycles are not those of the times above.\n");

@@ -57,7 +57,7 @@ int rp_list_device_counters(void)
 static bool is_counted(const struct rp_profile_session *session,
                        const struct rp_device_counter_row *row)
 {
-    return row->kind == RP_COUNTER_WAVES ? rp_timing_in_force(&session->run) == RP_TIMING_DETAILED
+    return row->kind == RP_COUNTER_WAVES ? rp_timing_in_force(&session->run) >= RP_TIMING_DETAILED
                                          : row->kind != RP_COUNTER_NONE;
 }
 
@@ -131,7 +131,7 @@ static void list_kept(const struct rp_profile_cli *options,
     enum { MOST_NEEDS = 128 };
     struct rp_roofline_need needs[MOST_NEEDS];
     const size_t count = rp_roofline_needs(rp_software_gpu(&session->run).name, needs, MOST_NEEDS);
-    const bool detailed = rp_timing_in_force(&session->run) == RP_TIMING_DETAILED;
+    const bool detailed = rp_timing_in_force(&session->run) >= RP_TIMING_DETAILED;
 
     for (size_t i = 0; i < count; i++) {
         const struct rp_device_counter_row *row = rp_device_counter_find(needs[i].name);

@@ -347,6 +347,7 @@ void rp_software_line(const struct rp_page *page, const char *model)
                      "SOFTWARE DEVICE: modelled time (%s), not hardware time",
                      !model                           ? "software device"
                      : strcmp(model, "detailed") == 0 ? "detailed timing"
+                     : strcmp(model, "warm") == 0     ? "detailed timing, warm caches"
                                                       : "counts timing");
 }
 
@@ -354,8 +355,8 @@ const char *rp_not_modelled(const char *device, const char *model)
 {
     if (!device || strcmp(device, "software") != 0 || !model || strcmp(model, "off") == 0)
         return "";
-    return strcmp(model, "detailed") == 0 ? "; host time is not modelled"
-                                          : "; launch and host time are not modelled";
+    return strcmp(model, "counts") != 0 ? "; host time is not modelled"
+                                        : "; launch and host time are not modelled";
 }
 
 void rp_xml_text(struct rp_buf *buf, const char *text, unsigned most_cells)

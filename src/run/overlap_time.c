@@ -234,8 +234,8 @@ static void stretch(const struct sharing *s, struct rp_record *record)
 
 static bool is_modelled(const struct rp_trace_header *header)
 {
-    return header->flags & RP_TRACE_SOFTWARE &&
-           (header->timing == RP_TRACE_TIMING_COUNTS || header->timing == RP_TRACE_TIMING_DETAILED);
+    return header->flags & RP_TRACE_SOFTWARE && header->timing != RP_TRACE_TIMING_NONE &&
+           header->timing != RP_TRACE_TIMING_OFF;
 }
 
 void rp_overlap_time_share(struct rp_record_file *file)

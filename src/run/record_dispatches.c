@@ -352,6 +352,7 @@ static int put_model_of_time(const struct rp_record_file *file, struct rp_store_
         [RP_TRACE_TIMING_COUNTS] = "counts",
         [RP_TRACE_TIMING_DETAILED] = "detailed",
         [RP_TRACE_TIMING_OFF] = "off",
+        [RP_TRACE_TIMING_WARM] = "warm",
     };
     const struct rp_trace_header *header = rp_record_file_header(file);
     char version[12];

@@ -26,7 +26,7 @@ enum rp_timing_choice rp_timing_parse(const char *word)
 {
     const char *today = rp_timing_model_today(word);
 
-    for (int i = RP_TIMING_OFF; i <= RP_TIMING_DETAILED; i++)
+    for (int i = RP_TIMING_OFF; i <= RP_TIMING_WARM; i++)
         if (strcmp(today, rp_timing_word((enum rp_timing_choice)i)) == 0)
             return (enum rp_timing_choice)i;
     return RP_TIMING_UNSAID;
@@ -71,7 +71,8 @@ static void identify_software(const struct rp_run_options *options, struct rp_de
 {
     static const uint32_t versions[] = {[RP_TIMING_OFF] = RP_TIMING_OFF_VERSION,
                                         [RP_TIMING_COUNTS] = RP_TIMING_COUNTS_VERSION,
-                                        [RP_TIMING_DETAILED] = RP_TIMING_DETAILED_VERSION};
+                                        [RP_TIMING_DETAILED] = RP_TIMING_DETAILED_VERSION,
+                                        [RP_TIMING_WARM] = RP_TIMING_DETAILED_VERSION};
     const struct rp_arch arch = rp_software_gpu(options);
     const enum rp_timing_choice timing = rp_timing_in_force(options);
 
@@ -189,9 +190,9 @@ static int take_timing(struct rp_run_options *options, struct rp_err *err)
         options->timing = rp_timing_parse(said);
     if (said && *said && !options->timing)
         return rp_fail(err, RP_USAGE,
-                       TIMING_VARIABLE "=%s: use off, counts or detailed, or unset it", said);
+                       TIMING_VARIABLE "=%s: use off, counts, detailed or warm, or unset it", said);
     arch = rp_software_gpu(options);
-    if (options->timing != RP_TIMING_DETAILED || arch.timing)
+    if (options->timing < RP_TIMING_DETAILED || arch.timing)
         return 0;
     rp_arch_choices(RP_ARCH_TIMED, others, sizeof others);
     return rp_fail(err, RP_USAGE,
@@ -367,7 +368,8 @@ static void add_said(struct changes *to, const char *name, const char *value)
 /* Adds the settings of the software device. */
 static void add_device(const struct rp_run_options *o, char *values[5], struct changes *to)
 {
-    const enum rp_timing_choice timing = o->thread_trace ? RP_TIMING_DETAILED : o->timing;
+    const enum rp_timing_choice timing =
+        o->thread_trace && o->timing != RP_TIMING_WARM ? RP_TIMING_DETAILED : o->timing;
 
     add_said(to, DEVICE_VARIABLE, o->target);
     add_said(to, TIMING_VARIABLE, rp_timing_word(timing));

@@ -41,7 +41,13 @@ struct rp_thread_trace_options {
 enum rp_device { RP_DEVICE_AUTO = 0, RP_DEVICE_GPU, RP_DEVICE_SOFTWARE };
 
 /** Says how the software device finds out how long kernels take. */
-enum rp_timing_choice { RP_TIMING_UNSAID = 0, RP_TIMING_OFF, RP_TIMING_COUNTS, RP_TIMING_DETAILED };
+enum rp_timing_choice {
+    RP_TIMING_UNSAID = 0,
+    RP_TIMING_OFF,
+    RP_TIMING_COUNTS,
+    RP_TIMING_DETAILED,
+    RP_TIMING_WARM, /**< detailed, and caches keep what launches leave in them */
+};
 
 /** Zeros mean that nothing was chosen, and a program gets what this process has inherited. The
  * struct owns nothing. */
@@ -329,13 +335,14 @@ int rp_tracer_choose(const struct rp_environment *env, enum rp_device device,
 #include "run/tracers.def"
 #undef TRACER
 
-/** Returns "off", "counts" or "detailed", and "" for an unset choice. */
+/** Returns "off", "counts", "detailed" or "warm", and "" for an unset choice. */
 static inline const char *rp_timing_word(enum rp_timing_choice timing)
 {
     static const char *const words[] = {[RP_TIMING_UNSAID] = "",
                                         [RP_TIMING_OFF] = "off",
                                         [RP_TIMING_COUNTS] = "counts",
-                                        [RP_TIMING_DETAILED] = "detailed"};
+                                        [RP_TIMING_DETAILED] = "detailed",
+                                        [RP_TIMING_WARM] = "warm"};
 
     return words[timing];
 }

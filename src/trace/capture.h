@@ -356,7 +356,8 @@ static inline const char *rp_snapshot_timing_word(uint32_t timing)
 {
     static const char *const words[] = {[RP_TRACE_TIMING_COUNTS] = "counts",
                                         [RP_TRACE_TIMING_DETAILED] = "detailed",
-                                        [RP_TRACE_TIMING_OFF] = "off"};
+                                        [RP_TRACE_TIMING_OFF] = "off",
+                                        [RP_TRACE_TIMING_WARM] = "warm"};
 
     return timing < sizeof words / sizeof *words ? words[timing] : 0;
 }

@@ -188,7 +188,7 @@ static const char *timing_of(const json_t *agent)
 {
     const char *word = rp_timing_model_today(string_of(agent, "timing")), *known;
 
-    for (uint32_t i = RP_TRACE_TIMING_NONE; i <= RP_TRACE_TIMING_OFF; i++) {
+    for (uint32_t i = RP_TRACE_TIMING_NONE; i <= RP_TRACE_TIMING_WARM; i++) {
         known = rp_snapshot_timing_word(i);
         if (known && strcmp(word, known) == 0)
             return known;

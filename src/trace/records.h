@@ -100,6 +100,7 @@ enum rp_trace_timing {
     RP_TRACE_TIMING_COUNTS,   /**< from counts */
     RP_TRACE_TIMING_DETAILED, /**< sampled workgroups are simulated: RP_REC_SIMULATION */
     RP_TRACE_TIMING_OFF,      /**< it does not: they mean nothing */
+    RP_TRACE_TIMING_WARM,     /**< as detailed, and caches keep what launches leave in them */
 };
 static_assert(sizeof(struct rp_trace_header) == 128, "trace header is part of the file format");
 

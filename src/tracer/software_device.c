@@ -53,7 +53,7 @@ static bool has_rows(const struct rp_device_table *device)
     uint32_t version;
     const uint32_t timing = device->timing(&version);
 
-    return timing == RP_TRACE_TIMING_DETAILED || timing == RP_TRACE_TIMING_COUNTS;
+    return timing != RP_TRACE_TIMING_NONE && timing != RP_TRACE_TIMING_OFF;
 }
 
 static void record_counters(struct rp_tool *tool, const struct rp_pending *entry)

@@ -42,7 +42,7 @@ def compare(command, first, left, second, right):
 
 
 def completions(completion):
-    wanted = {("profile", "--timing", ""): {"counts", "detailed", "off"}, ("run", "--", "./program", "-"): set(),
+    wanted = {("profile", "--timing", ""): {"counts", "detailed", "off", "warm"}, ("run", "--", "./program", "-"): set(),
               ("optimize", "--timing", ""): {"counts", "detailed"}, ("history", "e"): {"export"},
               ("report", "--format", "h"): {"html"}, ("isolate", "--device", "s"): {"software"},
               ("autotune", "--strategy", "p"): {"portfolio"}, ("docto",): {"doctor"}}

@@ -87,17 +87,6 @@ __attribute__((constructor)) static void tell_wrong_choice(void)
 }
 
 /** Returns the number in the text, or 0 if it is not a valid one. */
-static const char *caches_said(void)
-{
-    return getenv("ROCM_PERF_DEVICE_CACHES");
-}
-
-/** Tests whether caches keep what earlier dispatches have left, in place of being empty. */
-static bool caches_are_warm(void)
-{
-    return caches_said() && !strcmp(caches_said(), "warm");
-}
-
 static unsigned gpu_count_of(const char *text)
 {
     bool is = text[0] >= '1' && text[0] <= '0' + RP_GPU_LIMIT && !text[1];
@@ -112,7 +101,6 @@ static void tell_wrong_values(void)
     const char *gpus = gpus_said();
     const char *timing = getenv("ROCM_PERF_DEVICE_TIMING");
     const char *leftovers = getenv(RP_EXEC_POISON_VARIABLE);
-    const char *caches = caches_said();
     uint32_t seed;
     if (threads && *threads && rp_exec_threads_of(threads) == 0)
         dprintf(STDERR_FILENO,
@@ -130,16 +118,11 @@ static void tell_wrong_values(void)
                 "translated\n",
                 jit);
     if (timing && *timing && rp_timing_mode_of(timing) < 0)
-        dprintf(
-            STDERR_FILENO,
-            "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is not off, counts or detailed: timing "
-            "is the usual one\n",
-            timing);
-    if (caches && *caches && strcmp(caches, "cold") != 0 && strcmp(caches, "warm") != 0)
         dprintf(STDERR_FILENO,
-                "rocm-perf-device: ROCM_PERF_DEVICE_CACHES=%s is neither cold nor warm: caches are "
-                "empty when a launch begins\n",
-                caches);
+                "rocm-perf-device: ROCM_PERF_DEVICE_TIMING=%s is not off, counts, detailed or "
+                "warm: timing "
+                "is the usual one\n",
+                timing);
     if (leftovers && *leftovers && !rp_exec_poison_parse(leftovers, &seed))
         dprintf(STDERR_FILENO,
                 "rocm-perf-device: " RP_EXEC_POISON_VARIABLE "=%s is not a whole number from 1 to "
@@ -312,7 +295,7 @@ static int gpu_init(struct rp_device *device, unsigned index)
                 .performance = &gpu->performance,
                 .thread_trace = &gpu->thread_trace,
                 .sampling = &gpu->sampling,
-                .warm_caches = caches_are_warm(),
+                .warm_caches = rp_timing_keeps_caches(),
                 .reports_exceptions = rp_device_samples(),
             },
     };

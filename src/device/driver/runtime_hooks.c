@@ -746,7 +746,7 @@ static uint32_t timing(uint32_t *ret_version)
         return RP_TRACE_TIMING_OFF;
     case RP_TIMING_DETAILED:
         *ret_version = RP_TIMING_DETAILED_VERSION;
-        return RP_TRACE_TIMING_DETAILED;
+        return rp_timing_keeps_caches() ? RP_TRACE_TIMING_WARM : RP_TRACE_TIMING_DETAILED;
     default:
         *ret_version = RP_TIMING_COUNTS_VERSION;
         return RP_TRACE_TIMING_COUNTS;

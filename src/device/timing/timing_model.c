@@ -21,10 +21,22 @@ int rp_timing_mode_of(const char *text)
         [RP_TIMING_DETAILED] = "detailed",
         [RP_TIMING_OFF] = "off",
     };
+    if (!strcmp(text, "warm"))
+        return RP_TIMING_DETAILED;
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
         if (!strcmp(rp_timing_model_today(text), names[i]))
             return i;
     return -1;
+}
+
+static const char *timing_said(void)
+{
+    return getenv("ROCM_PERF_DEVICE_TIMING");
+}
+
+bool rp_timing_keeps_caches(void)
+{
+    return timing_said() && !strcmp(timing_said(), "warm");
 }
 
 enum rp_timing_mode rp_timing_mode(void)
@@ -32,7 +44,7 @@ enum rp_timing_mode rp_timing_mode(void)
     int mode = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
     if (mode >= 0)
         return (enum rp_timing_mode)mode;
-    const char *text = getenv("ROCM_PERF_DEVICE_TIMING");
+    const char *text = timing_said();
     mode = text ? rp_timing_mode_of(text) : -1;
     if (mode < 0)
         mode = RP_TIMING_DETAILED;

@@ -26,6 +26,10 @@ enum rp_timing_mode {
  */
 enum rp_timing_mode rp_timing_mode(void);
 
+/** Tests whether it says warm: detailed, and what launches of a queue leave in caches is there when
+ * its next one begins. */
+bool rp_timing_keeps_caches(void);
+
 /** Returns the mode for a GPU, which is counts if the machine to simulate is not known. */
 enum rp_timing_mode rp_timing_mode_for(const struct rp_arch *arch);
 

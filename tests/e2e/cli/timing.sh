@@ -169,9 +169,13 @@ waves=SQ_WAVE_CYCLES,SQ_BUSY_CU_CYCLES,SQ_WAIT_ANY
 expect 2 rocm-perf profile --device software --timing counts --pmc $waves ./vector_copy
 says err '--pmc SQ_WAVE_CYCLES: the software device counts it with --timing detailed only'
 # What an earlier launch has left in the caches is not read from memory once more.
-ROCM_PERF_DEVICE_CACHES=warm expect 0 rocm-perf profile --device software --timing detailed --runs 1 --json -o warm ./vector_copy
+expect 0 rocm-perf profile --device software --timing warm --runs 1 --json -o warm ./vector_copy
 python3 -c 'import sys; sys.exit(not float(sys.argv[1]) < 0.8 * float(sys.argv[2]))' $(json user_ms out) $(json user_ms detailed.json) ||
     fail 'warm caches take as long'
+[ "$(json kernels.0.calls out)" = 3 ] || fail 'launches with warm caches'
+expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" warm/profile.json
+expect 3 rocm-perf compare warm detailed
+says err "only times of one model compare; make warm again: rocm-perf profile --timing detailed"
 expect 0 rocm-perf profile --device software --timing detailed --deep-analysis --runs 1 --json \
     --pmc $waves -o deep ./vector_copy
 [ "$(json user_ms out)" = "$(json user_ms detailed.json)" ] || fail 'counters of waves change the replay'
