@@ -229,38 +229,15 @@ static double allowed_rounding(const struct judging *j)
     return most;
 }
 
-/** Compares two texts by their numbers, which may be another one by as much as that, or by a
- * thousandth: sums of many results round at each step. They end at a quotation mark. */
-static bool same_but_for_digits(const char *a, const char *b, double allowed)
-{
-    while (*a && *a != '"' && *b) {
-        char *end_a, *end_b;
-        const double x = strtod(a, &end_a), y = strtod(b, &end_b);
-
-        if (end_a != a && end_b != b) {
-            if (!(fabs(x - y) <= fmax(allowed, 1e-3 * fmax(fabs(x), fabs(y)))))
-                return false;
-            a = end_a;
-            b = end_b;
-        } else if (*a++ != *b++) {
-            return false;
-        }
-    }
-    return *a == '"' && *b == '"';
-}
-
 /** Says whether the program is wrong only by digits that other rounding explains.
  * @param reason as of rp_output_differs */
 static bool is_by_rounding(const struct judging *j, const char *reason)
 {
-    static const char begin[] = "it prints something else: ", after[] = " is \"",
-                      before[] = "\" instead of \"";
+    static const char begin[] = "it prints something else";
     const double allowed = allowed_rounding(j);
-    const char *now = strstr(reason, after), *then = strstr(reason, before);
 
-    return allowed > 0 && strncmp(reason, begin, sizeof begin - 1) == 0 && now && then &&
-           now < then &&
-           same_but_for_digits(now + sizeof after - 1, then + sizeof before - 1, allowed);
+    return allowed > 0 && strncmp(reason, begin, sizeof begin - 1) == 0 &&
+           rp_output_differs_by_digits(&j->measure, allowed);
 }
 
 void judging_decide_by_program(struct judging *j)

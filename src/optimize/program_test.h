@@ -49,6 +49,11 @@ int rp_program_test_run(const struct rp_child_context *measure, const char *prog
 char *rp_output_differs(const struct rp_child_context *measure, const struct rp_output *before,
                         const struct rp_output *after);
 
+/** Says whether the first line that differs of these outputs has the same text, and numbers that
+ * are another one by at most that much, or by a thousandth: sums of many results round at each
+ * step. */
+bool rp_output_differs_by_digits(const struct rp_child_context *measure, double allowed);
+
 /**
  * Profiles the program.
  * @param what RP_RUN_KIND_TRACED: with everything for the analysis; else times only

@@ -1,7 +1,7 @@
 /* What comes of a judgement: by the verdicts of its kernels, and by the program. */
 #include "optimize/judgement.c"
 
-#include "unit/cmocka_all.h"
+#include "unit/scratch.h"
 
 enum { MOST = 3 };
 
@@ -169,30 +169,51 @@ static void an_untried_program_is_told(void **state)
                                   "program could not be tried: it prints a time");
 }
 
+static void put_output(const char *name, const char *lines)
+{
+    rp_autofree char *text = rp_format("%s\n", lines);
+    rp_autofree char *path = scratch_put(name, text);
+}
+
+#define FIFTY "12345678901234567890123456789012345678901234567890"
+
 /* Sums in another order end in other digits, which says nothing of a kernel that was right. */
 static void other_digits_need_a_check(void **state)
 {
     static const struct {
-        const char *reason;
+        const char *then, *now;
         double allowed; /**< 0: rounding is the same */
         enum rp_judgement_verdict verdict;
     } cases[] = {
-        {"line 1 is \"sum 23598503.555\" instead of \"sum 23598503.546\"", 3e-4,
+        {"sum 23598503.546", "sum 23598503.555", 3e-4, RP_JUDGED_UNDECIDED},
+        {"error 1e-05, ok", "error 3e-05, ok", 3e-4, RP_JUDGED_UNDECIDED},
+        {"sum 23598503.546", "sum 23598503.555", 0, RP_JUDGED_WRONG},
+        {"sum 25", "sum 24", 3e-4, RP_JUDGED_WRONG},
+        {"25", "nan", 3e-4, RP_JUDGED_WRONG},
+        {"sum 24", "sum 24.00001 bad", 3e-4, RP_JUDGED_WRONG},
+        {"sum 24 ok", "sum 24.00001", 3e-4, RP_JUDGED_WRONG},
+        {"sum 24", "total 24", 3e-4, RP_JUDGED_WRONG},
+        {"1\n2\n3", "1\n2", 3e-4, RP_JUDGED_WRONG},
+        {"1\nsum 24.00001", "1\nsum 24", 3e-4, RP_JUDGED_UNDECIDED},
+        /* Words are no numbers. */
+        {"inference 0.123456", "inference 0.123457", 3e-4, RP_JUDGED_UNDECIDED},
+        {"info: 0.123456 in nanoseconds", "info: 0.123457 in nanoseconds", 3e-4,
          RP_JUDGED_UNDECIDED},
-        {"line 1 is \"error 3e-05, ok\" instead of \"error 1e-05, ok\"", 3e-4, RP_JUDGED_UNDECIDED},
-        {"line 1 is \"sum 23598503.555\" instead of \"sum 23598503.546\"", 0, RP_JUDGED_WRONG},
-        {"line 1 is \"sum 24\" instead of \"sum 25\"", 3e-4, RP_JUDGED_WRONG},
-        {"line 1 is \"nan\" instead of \"25\"", 3e-4, RP_JUDGED_WRONG},
-        {"line 1 is \"sum 24.00001 bad\" instead of \"sum 24\"", 3e-4, RP_JUDGED_WRONG},
-        {"line 1 is \"sum 24.00001\" instead of \"sum 24 ok\"", 3e-4, RP_JUDGED_WRONG},
-        {"line 1 is \"total 24\" instead of \"sum 24\"", 3e-4, RP_JUDGED_WRONG},
-        {"line 2 is missing instead of \"3\"", 3e-4, RP_JUDGED_WRONG},
+        {"-1 inf -.5", "-1.00001 inf -.50001", 3e-4, RP_JUDGED_UNDECIDED},
+        {"sum -1", "sum -nan", 3e-4, RP_JUDGED_WRONG},
+        {"sum 1e999", "sum 1", 3e-4, RP_JUDGED_WRONG},
+        {"{\"ok\": true}", "{\"ok\": false}", 3e-4, RP_JUDGED_WRONG},
+        {"{\"sum\": 1}", "{\"sum\": 1.00001}", 3e-4, RP_JUDGED_UNDECIDED},
+        /* The whole line counts, not only what a message shows of it. */
+        {"sum 1.00001 " FIFTY FIFTY " 7 PASSED", "sum 1 " FIFTY FIFTY " 7 FAILED", 3e-4,
+         RP_JUDGED_WRONG},
+        {"sum 1.00001 " FIFTY FIFTY " 7", "sum 1 " FIFTY FIFTY " nan", 3e-4, RP_JUDGED_WRONG},
+        {"sum 1.00001 " FIFTY FIFTY " 7", "sum 1 " FIFTY FIFTY " 7", 3e-4, RP_JUDGED_UNDECIDED},
     };
-
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct rp_judgement_options options = {.least_improvement = 0.01};
-        rp_autofree char *reason = rp_format("it prints something else: %s", cases[i].reason);
+        const char *reason = "it prints something else: line 1 is \"x\" instead of \"y\"";
         struct judged_kernel kernel = {
             .comparisons = json_pack("[{s:{s:{s:o}}}]", "comparison", "rule", "rounding",
                                      cases[i].allowed > 0 ? json_pack("{s:f, s:f}", "largest", 1e-5,
@@ -201,14 +222,17 @@ static void other_digits_need_a_check(void **state)
         struct judging j = {.o = &options,
                             .kernels = &kernel,
                             .kernel_count = 1,
+                            .measure = {.folder = scratch_dir},
                             .verdict = RP_JUDGED_FASTER,
                             .in_program = RP_OUTCOME_PROGRAM_WRONG,
                             .program_json = json_pack("{s:s, s:s}", "outcome",
                                                       "wrong in the program", "reason", reason)};
 
+        put_output("original.out", cases[i].then);
+        put_output("program.out", cases[i].now);
         judging_decide_by_program(&j);
         if (j.verdict != cases[i].verdict)
-            fail_msg("%s: %s", reason, rp_judgement_word(j.verdict));
+            fail_msg("%s / %s: %s", cases[i].then, cases[i].now, rp_judgement_word(j.verdict));
         if (j.verdict == RP_JUDGED_UNDECIDED) {
             assert_non_null(strstr(j.reason, "say with --check"));
             assert_string_equal(json_string_value(json_object_get(j.program_json, "outcome")),
@@ -367,7 +391,7 @@ int main(void)
         cmocka_unit_test(captures_are_weighted_by_their_time),
         cmocka_unit_test(the_program_has_the_last_word),
         cmocka_unit_test(an_untried_program_is_told),
-        cmocka_unit_test(other_digits_need_a_check),
+        cmocka_unit_test_setup_teardown(other_digits_need_a_check, scratch_begin, scratch_end),
         cmocka_unit_test(what_was_not_judged_is_told),
         cmocka_unit_test(what_others_have_made_stays),
         cmocka_unit_test(a_former_verdict_goes),
