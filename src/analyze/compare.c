@@ -767,7 +767,20 @@ static bool is_end(const char *text)
     return !*text;
 }
 
-/* Parses NUMBER, before and NUMBER*before. */
+/* Parses a number that ends the text. */
+static bool parse_last_number(const char *text, double *ret)
+{
+    char *end;
+
+    while (isspace((unsigned char)*text))
+        text++;
+    if (!isdigit((unsigned char)*text) && *text != '.')
+        return false;
+    *ret = strtod(text, &end);
+    return end != text && isfinite(*ret) && is_end(end);
+}
+
+/* Parses NUMBER, before, NUMBER*before and before+NUMBER. */
 static bool parse_bound(const char *text, struct rp_versus_condition *gate)
 {
     static const char word[] = "before";
@@ -789,7 +802,12 @@ static bool parse_bound(const char *text, struct rp_versus_condition *gate)
         text = end + 1;
     }
     gate->of_before = true;
-    return strncmp(text, word, strlen(word)) == 0 && is_end(text + strlen(word));
+    if (strncmp(text, word, strlen(word)) != 0)
+        return false;
+    text += strlen(word);
+    while (isspace((unsigned char)*text))
+        text++;
+    return *text == '+' ? parse_last_number(text + 1, &gate->more) : !*text;
 }
 
 static int parse_left(const char *left, size_t len, struct rp_versus_condition *gate,
@@ -833,8 +851,9 @@ static int parse(const char *text, struct rp_versus_condition *gate, struct rp_e
         return rc;
     if (!parse_bound(sign + sign_len, gate))
         return rp_fail(err, RP_USAGE,
-                       "--gate %s: '%s' is no bound; use a number, before, or NUMBER*before", text,
-                       sign + sign_len);
+                       "--gate %s: '%s' is no bound; use a number, before, NUMBER*before or "
+                       "before+NUMBER",
+                       text, sign + sign_len);
     if (gate->runtime && gate->of_before)
         return rp_fail(err, RP_USAGE, "--gate %s: %s is a ratio to before already; use a number",
                        text, gate->span ? "end_to_end" : "runtime");
@@ -908,9 +927,9 @@ static void judge_metric(const struct rp_versus_condition *gate, const struct rp
     struct rp_quantity limit = {.known = true, .value = gate->bound};
 
     if (gate->of_before)
-        limit =
-            (struct rp_quantity){.known = before && before[gate->metric].known,
-                                 .value = before ? gate->bound * before[gate->metric].value : 0};
+        limit = (struct rp_quantity){
+            .known = before && before[gate->metric].known,
+            .value = before ? gate->bound * before[gate->metric].value + gate->more : 0};
     ret->value = after[gate->metric];
     ret->limit = limit;
     if (!ret->value.known)

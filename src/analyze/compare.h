@@ -217,7 +217,8 @@ struct rp_versus_condition {
     enum rp_versus_metric metric;
     enum rp_versus_relation relation;
     double bound;
-    bool of_before; /**< the bound is that many times what it was before */
+    bool of_before; /**< the bound is that many times what it was before ... */
+    double more;    /**< ... and so much more */
     /** With this, a condition on a time also holds where a kernel of the program that ran before
      * does not run after. */
     bool may_miss;

@@ -1,6 +1,5 @@
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,12 +13,12 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "base/process.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "library/library.h"
+#include "run/git_tree.h"
 
 /** The struct holds the command line in the form that its actions use. */
 struct history_request {
@@ -91,52 +90,6 @@ static int read_request(const struct rp_history_cli *args, struct history_reques
     if (!args->at || rp_rfc3339(args->at, ret->at, &why) == 0)
         return 0;
     return rp_fail(err, RP_USAGE, "--at %s", why.text);
-}
-
-/* This section finds the commit that is checked out here. */
-
-/* Reads the first line that git prints.
- * @return whether it succeeded */
-static bool ask(const char *git, char *const *argv, char *ret, int bytes)
-{
-    FILE *out = tmpfile();
-    rp_autoclose int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    const struct rp_proc proc = {
-        .path = git, .argv = argv, .stdout_fd = out ? fileno(out) : 0, .stderr_fd = null};
-    struct rp_proc_end end;
-    bool ok =
-        out && null >= 0 && rp_proc_run(&proc, &end, NULL) == 0 && !end.signaled && end.status == 0;
-
-    ret[0] = '\0';
-    if (ok) {
-        rewind(out);
-        if (fgets(ret, bytes, out))
-            ret[strcspn(ret, "\n")] = '\0';
-    }
-    if (out)
-        fclose(out);
-    return ok;
-}
-
-/**
- * Reads the commit of the git work tree of the current folder, with "-dirty" where tracked files
- * are changed.
- * @return to be freed; NULL: there is no git, or no commit
- */
-static char *current_commit(void)
-{
-    char *const head[] = {(char *)"git", (char *)"rev-parse", (char *)"--verify", (char *)"HEAD",
-                          NULL};
-    char *const status[] = {(char *)"git", (char *)"status", (char *)"--porcelain",
-                            (char *)"--untracked-files=no", NULL};
-    rp_autofree char *git = NULL;
-    char commit[80], changed[80];
-
-    if (rp_find_program("git", &git, NULL) < 0 || !ask(git, head, commit, sizeof commit) ||
-        !commit[0])
-        return NULL;
-    return rp_format("%s%s", commit,
-                     ask(git, status, changed, sizeof changed) && changed[0] ? "-dirty" : "");
 }
 
 /* --- add ----------------------------------------------------------------------------------- */
@@ -264,7 +217,7 @@ static int add(struct history_request *request, char **paths, size_t count, stru
     int rc = fill_time(request, err);
 
     if (rc == 0 && !request->filter.commit)
-        commit = current_commit();
+        commit = rp_git_current_commit();
     labels.commit = request->filter.commit ? request->filter.commit : commit;
     if (labels.commit && !labels.commit[0])
         labels.commit = NULL;

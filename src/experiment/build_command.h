@@ -202,6 +202,18 @@ void rp_build_result_free(struct rp_build_result *built);
 /** Says why it failed, with the first error that the compiler names. The caller frees it. */
 char *rp_build_result_reason(const struct rp_build_result *built);
 
+/** A compiler's first error, in what it has said. */
+struct rp_compiler_error {
+    const char *line; /**< all of it: "mm.hip:3:14: error: use of undeclared identifier" */
+    size_t line_bytes;
+    const char *file; /**< NULL: it names none, as a linker's does */
+    size_t file_bytes;
+    unsigned number; /**< of the line in that file */
+};
+
+/** @return whether there is an error; else *ret is unchanged */
+bool rp_compiler_first_error(const char *said, struct rp_compiler_error *ret);
+
 /**
  * Compiles a source.
  * @param arch "gfx942": a code object of its device code; NULL: the whole program

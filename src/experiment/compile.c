@@ -296,6 +296,58 @@ static const char *find_error(const char *said, const char **ret_line)
     return *ret_line = driver ? line_of(said, driver - 1) : said;
 }
 
+/* Reads the digits that end before @p at, and the colon in front of them.
+ * @return where the colon is; NULL: there are none */
+static const char *number_before(const char *begin, const char *at, unsigned *ret)
+{
+    enum { MOST_DIGITS = 9 };
+    const char *digits = at;
+
+    while (digits > begin && digits[-1] >= '0' && digits[-1] <= '9')
+        digits--;
+    if (digits == at || at - digits > MOST_DIGITS || digits == begin || digits[-1] != ':')
+        return NULL;
+    *ret = (unsigned)strtoul(digits, NULL, 10);
+    return digits - 1;
+}
+
+/* What stands before "error:" is FILE:LINE:COLUMN: or FILE:LINE:, or no place. */
+static void read_place(const char *line, const char *error, struct rp_compiler_error *ret)
+{
+    static const char fatal[] = "fatal ";
+    const size_t fatal_bytes = sizeof fatal - 1;
+    unsigned last, first;
+    const char *at, *before;
+
+    if ((size_t)(error - line) >= fatal_bytes &&
+        memcmp(error - fatal_bytes, fatal, fatal_bytes) == 0)
+        error -= fatal_bytes;
+    if (error - line < 2 || error[-1] != ' ' || error[-2] != ':')
+        return;
+    at = number_before(line, error - 2, &last);
+    if (!at)
+        return;
+    before = number_before(line, at, &first);
+    if (before == line || (!before && at == line))
+        return;
+    ret->file = line;
+    ret->file_bytes = (size_t)((before ? before : at) - line);
+    ret->number = before ? first : last;
+}
+
+bool rp_compiler_first_error(const char *said, struct rp_compiler_error *ret)
+{
+    const char *line = said;
+    const char *error = strcasestr(said, "error:") ? find_error(said, &line) : NULL;
+
+    if (!error)
+        return false;
+    *ret = (struct rp_compiler_error){.line = line, .line_bytes = strcspn(line, "\n")};
+    if (error > line)
+        read_place(line, error, ret);
+    return true;
+}
+
 char *rp_build_result_reason(const struct rp_build_result *built)
 {
     enum { MOST_BYTES = 200 };

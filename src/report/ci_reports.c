@@ -14,38 +14,13 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "report/ci_text.h"
 #include "report/finding_text.h"
 #include "report/report.h"
 
-/* Servers use the class to keep cases of several results apart. */
 static void begin_case(struct rp_buf *buf, const struct rp_versus_found *c, const char *name)
 {
-    rp_buf_puts(buf, "    <testcase");
-    rp_xml_attribute(buf, "classname", c->after->path);
-    rp_xml_attribute(buf, "name", name);
-}
-
-/* The text is written twice, because some servers show the attribute, others the element. */
-static void put_outcome(struct rp_buf *buf, const char *element, const char *type, const char *text)
-{
-    rp_buf_printf(buf, "      <%s", element);
-    rp_xml_attribute(buf, "type", type);
-    rp_xml_attribute(buf, "message", text);
-    rp_buf_puts(buf, ">");
-    rp_xml_text(buf, text, UINT_MAX);
-    rp_buf_printf(buf, "</%s>\n", element);
-}
-
-static void put_said(struct rp_buf *buf, const char *text)
-{
-    rp_buf_puts(buf, "      <system-out>");
-    rp_xml_text(buf, text, UINT_MAX);
-    rp_buf_puts(buf, "</system-out>\n");
-}
-
-static void end_case(struct rp_buf *buf)
-{
-    rp_buf_puts(buf, "    </testcase>\n");
+    rp_junit_begin_case(buf, c->after->path, name);
 }
 
 /* --- cases --------------------------------------------------------------------------------- */
@@ -62,10 +37,10 @@ static void put_gate(struct rp_buf *buf, const struct rp_versus_found *c,
     begin_case(buf, c, gate->text);
     rp_buf_puts(buf, ">\n");
     if (gated->passed == RP_COMPARE_PASSED)
-        put_said(buf, rp_buf_text(&text));
+        rp_junit_said(buf, rp_buf_text(&text));
     else
-        put_outcome(buf, "failure", word, rp_buf_text(&text));
-    end_case(buf);
+        rp_junit_outcome(buf, "failure", word, rp_buf_text(&text));
+    rp_junit_end_case(buf);
     buf->failed |= text.failed;
 }
 
@@ -83,15 +58,15 @@ static void put_time(struct rp_buf *buf, const struct rp_versus_found *c, const 
         rp_buf_printf(buf, " time=\"%s\"", rp_number_fixed(t->after_ms / 1000, 9).text);
     rp_buf_puts(buf, ">\n");
     if (t->verdict == RP_COMPARE_UNDECIDED)
-        put_outcome(buf, "skipped", "undecided", t->reason ? t->reason : "undecided");
+        rp_junit_outcome(buf, "skipped", "undecided", t->reason ? t->reason : "undecided");
     rp_versus_change_text(&text, t);
     if (!isnan(t->before_ms) && !isnan(t->after_ms))
         rp_buf_printf(&text, "; %s -> %s ms", rp_number_fixed(t->before_ms, 4).text,
                       rp_number_fixed(t->after_ms, 4).text);
     if (changes && *changes)
         rp_buf_printf(&text, "; %s", changes);
-    put_said(buf, rp_buf_text(&text));
-    end_case(buf);
+    rp_junit_said(buf, rp_buf_text(&text));
+    rp_junit_end_case(buf);
     buf->failed |= text.failed;
 }
 
@@ -103,8 +78,8 @@ static void put_kernel(struct rp_buf *buf, const struct rp_versus_found *c,
     if (!k->before || !k->after) {
         begin_case(buf, c, k->before ? k->before->name : k->after->name);
         rp_buf_puts(buf, ">\n");
-        put_outcome(buf, "skipped", "one side", k->before ? "only before" : "only after");
-        end_case(buf);
+        rp_junit_outcome(buf, "skipped", "one side", k->before ? "only before" : "only after");
+        rp_junit_end_case(buf);
         return;
     }
     rp_versus_changes_text(&changes, k);
@@ -116,20 +91,16 @@ static void put_output(struct rp_buf *buf, const struct rp_versus_found *c)
 {
     begin_case(buf, c, "output");
     rp_buf_puts(buf, ">\n");
-    put_outcome(buf, "failure", "different output", "B gives different output");
-    end_case(buf);
+    rp_junit_outcome(buf, "failure", "different output", "B gives different output");
+    rp_junit_end_case(buf);
 }
 
 /* --- suites -------------------------------------------------------------------------------- */
 
-struct counts {
-    size_t tests, failures, skipped;
-};
-
-static struct counts count_cases(const struct rp_compare_report *r, size_t at)
+static struct rp_junit_counts count_cases(const struct rp_compare_report *r, size_t at)
 {
     const struct rp_versus_found *c = &r->list[at];
-    struct counts n = {.tests = r->gate_count ? r->gate_count : 1 + c->kernel_count};
+    struct rp_junit_counts n = {.tests = r->gate_count ? r->gate_count : 1 + c->kernel_count};
 
     for (size_t i = 0; i < r->gate_count; i++)
         n.failures += r->gated[at * r->gate_count + i].passed != RP_COMPARE_PASSED;
@@ -144,34 +115,18 @@ static struct counts count_cases(const struct rp_compare_report *r, size_t at)
     return n;
 }
 
-static void put_property(struct rp_buf *buf, const char *name, const char *value)
-{
-    rp_buf_puts(buf, "      <property");
-    rp_xml_attribute(buf, "name", name);
-    rp_xml_attribute(buf, "value", value);
-    rp_buf_puts(buf, "/>\n");
-}
-
-static void begin_suite(struct rp_buf *buf, const char *name, struct counts n, size_t errors)
-{
-    rp_buf_puts(buf, "  <testsuite");
-    rp_xml_attribute(buf, "name", name);
-    rp_buf_printf(buf, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n", n.tests,
-                  n.failures, errors, n.skipped);
-}
-
 static void put_properties(struct rp_buf *buf, const struct rp_compare_report *r,
                            const struct rp_versus_found *c)
 {
     rp_buf_puts(buf, "    <properties>\n");
-    put_property(buf, "device", c->after->software ? "software" : "hardware");
+    rp_junit_property(buf, "device", c->after->software ? "software" : "hardware");
     if (c->after->software)
-        put_property(buf, "time", "Software device: modelled time, not hardware time");
+        rp_junit_property(buf, "time", "Software device: modelled time, not hardware time");
     if (!c->after->told.is) {
-        put_property(buf, "before", c->before->path);
-        put_property(buf, "margin_percent", rp_number_fixed(r->rule.margin * 100, 3).text);
+        rp_junit_property(buf, "before", c->before->path);
+        rp_junit_property(buf, "margin_percent", rp_number_fixed(r->rule.margin * 100, 3).text);
     }
-    put_property(buf, "after", c->after->path);
+    rp_junit_property(buf, "after", c->after->path);
     rp_buf_puts(buf, "    </properties>\n");
 }
 
@@ -184,7 +139,7 @@ static void put_suite(struct rp_buf *buf, const struct rp_compare_report *r, siz
         rp_buf_printf(&name, "replay compare: %s", c->after->path);
     else
         rp_buf_printf(&name, "compare: %s -> %s", c->before->path, c->after->path);
-    begin_suite(buf, rp_buf_text(&name), count_cases(r, at), 0);
+    rp_junit_begin_suite(buf, rp_buf_text(&name), count_cases(r, at));
     put_properties(buf, r, c);
     for (size_t i = 0; i < r->gate_count; i++)
         put_gate(buf, c, &r->gates[i], &r->gated[at * r->gate_count + i]);
@@ -199,12 +154,10 @@ static void put_suite(struct rp_buf *buf, const struct rp_compare_report *r, siz
     buf->failed |= name.failed;
 }
 
-static const char first_line[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
-
 int rp_report_compare_junit(const struct rp_compare_report *r, struct rp_buf *buf,
                             struct rp_err *err)
 {
-    rp_buf_puts(buf, first_line);
+    rp_buf_puts(buf, rp_junit_first_line);
     for (size_t i = 0; i < r->count; i++)
         put_suite(buf, r, i);
     rp_buf_puts(buf, "</testsuites>\n");
@@ -219,14 +172,14 @@ int rp_report_compare_refused(char *const *paths, size_t count, const struct rp_
     rp_buf_puts(&name, "compare:");
     for (size_t i = 0; i < count; i++)
         rp_buf_printf(&name, "%s %s", i ? i == 1 ? " ->" : "," : "", paths[i]);
-    rp_buf_puts(buf, first_line);
-    begin_suite(buf, rp_buf_text(&name), (struct counts){.tests = 1}, 1);
-    rp_buf_puts(buf, "    <testcase");
-    rp_xml_attribute(buf, "classname", paths[count - 1]);
-    rp_xml_attribute(buf, "name", "comparison");
+    rp_buf_puts(buf, rp_junit_first_line);
+    rp_junit_begin_suite(buf, rp_buf_text(&name),
+                         (struct rp_junit_counts){.tests = 1, .errors = 1});
+    rp_junit_begin_case(buf, paths[count - 1], "comparison");
     rp_buf_puts(buf, ">\n");
-    put_outcome(buf, "error", why->code == RP_BAD_INPUT ? "refused" : "environment", why->text);
-    end_case(buf);
+    rp_junit_outcome(buf, "error", why->code == RP_BAD_INPUT ? "refused" : "environment",
+                     why->text);
+    rp_junit_end_case(buf);
     rp_buf_puts(buf, "  </testsuite>\n</testsuites>\n");
     return buf->failed || name.failed ? rp_out_of_memory(err) : 0;
 }
@@ -271,9 +224,7 @@ static void put_impossible(struct rp_buf *buf, const struct rp_form_known *known
 static void put_case(struct rp_buf *buf, const struct rp_report_parts *parts,
                      const struct rp_form_known *known, const struct rp_bottleneck_kernel *k)
 {
-    rp_buf_puts(buf, "    <testcase");
-    rp_xml_attribute(buf, "classname", "kernel");
-    rp_xml_attribute(buf, "name", k->name);
+    rp_junit_begin_case(buf, "kernel", k->name);
     if (k->time_ns.known)
         put_seconds(buf, k->time_ns.value, 9);
     rp_buf_puts(buf, ">\n      <system-out>");
@@ -326,102 +277,6 @@ int rp_form_junit(const struct rp_report_parts *parts, struct rp_buf *buf, struc
 
 /* For GitHub there are annotations of a workflow, and a table for a pull request. */
 
-/* This section writes text within Markdown, as GitHub reads it. */
-
-/** A comment may have 65,535 bytes. Writers stop here, so that there is room for an end. */
-enum { RP_MARKDOWN_MOST_BYTES = 60000, RP_MARKDOWN_NAME_CELLS = 120 };
-
-/** Appends our own words, which have no Markdown or HTML in them, cut to RP_MARKDOWN_NAME_CELLS.
- * GitHub reads "@name", "#1" and "www." in them nevertheless, so text from a trace goes into a code
- * span. */
-static void markdown_plain(struct rp_buf *buf, const char *text)
-{
-    rp_autobuf clean = {0};
-
-    rp_text_printable(&clean, text, RP_MARKDOWN_NAME_CELLS);
-    for (const char *p = rp_buf_text(&clean); *p; p++)
-        if (strchr("&<>|`*_[]\\@#~!$:", *p))
-            rp_buf_printf(buf, "&#%u;", (unsigned)(unsigned char)*p);
-        else
-            rp_buf_add(buf, p, 1);
-    buf->failed |= clean.failed;
-}
-
-/* Counts the largest number of backquotes in a row. */
-static size_t longest_run(const char *text)
-{
-    size_t most = 0;
-
-    for (size_t run; *text; text += run ? run : 1) {
-        run = strspn(text, "`");
-        most = run > most ? run : most;
-    }
-    return most;
-}
-
-/* Code is the text between the first run of so many backquotes and the next. If it has a space on
- * both sides, one of each is removed. */
-static void put_code(struct rp_buf *buf, const char *text, bool in_table)
-{
-    rp_autobuf clean = {0};
-    size_t fence, length;
-    bool padded;
-
-    rp_text_printable(&clean, text, RP_MARKDOWN_NAME_CELLS);
-    text = rp_buf_text(&clean);
-    length = strlen(text);
-    fence = longest_run(text) + 1;
-    padded = length && (text[0] == '`' || text[length - 1] == '`' ||
-                        (text[0] == ' ' && text[length - 1] == ' '));
-    for (size_t i = 0; length && i < fence; i++)
-        rp_buf_puts(buf, "`");
-    rp_buf_puts(buf, padded ? " " : "");
-    for (const char *p = text; *p; p++)
-        rp_buf_printf(buf, in_table && *p == '|' ? "\\%c" : "%c", *p);
-    rp_buf_puts(buf, padded ? " " : "");
-    for (size_t i = 0; length && i < fence; i++)
-        rp_buf_puts(buf, "`");
-    buf->failed |= clean.failed;
-}
-
-/** Appends a code span, in which nothing is acted on, with any text, cut to RP_MARKDOWN_NAME_CELLS.
- * It appends nothing for an empty text. */
-static void markdown_code(struct rp_buf *buf, const char *text)
-{
-    put_code(buf, text, false);
-}
-
-/** Writes the same in a cell of a table, where a '|' would end the cell even within code. */
-static void markdown_cell(struct rp_buf *buf, const char *text)
-{
-    put_code(buf, text, true);
-}
-
-/* --- annotations --------------------------------------------------------------------------- */
-
-/* Escapes text for workflow commands. A property ends with a comma or two colons, too. */
-static void escape(struct rp_buf *buf, const char *text, bool property)
-{
-    rp_autobuf clean = {0};
-
-    rp_escape(&clean, text);
-    for (const char *p = rp_buf_text(&clean); *p; p++)
-        if (*p == '%' || (property && (*p == ':' || *p == ',')))
-            rp_buf_printf(buf, "%%%02X", (unsigned)(unsigned char)*p);
-        else
-            rp_buf_add(buf, p, 1);
-    buf->failed |= clean.failed;
-}
-
-static void annotate(struct rp_buf *buf, const char *kind, const char *title, const char *text)
-{
-    rp_buf_printf(buf, "::%s title=", kind);
-    escape(buf, title, true);
-    rp_buf_puts(buf, "::");
-    escape(buf, text, false);
-    rp_buf_puts(buf, "\n");
-}
-
 static void annotate_gate(struct rp_buf *buf, const struct rp_versus_condition *gate,
                           const struct rp_versus_outcome *gated, const char *path)
 {
@@ -431,7 +286,7 @@ static void annotate_gate(struct rp_buf *buf, const struct rp_versus_condition *
                   rp_versus_passed_names[gated->passed]);
     rp_buf_printf(&text, "%s: ", path);
     rp_versus_outcome_text(&text, gated);
-    annotate(buf, "error", rp_buf_text(&title), rp_buf_text(&text));
+    rp_workflow_annotate(buf, "error", rp_buf_text(&title), NULL, 0, rp_buf_text(&text));
     buf->failed |= title.failed || text.failed;
 }
 
@@ -446,10 +301,10 @@ static void annotate_time(struct rp_buf *buf, const struct rp_versus_found *c,
     rp_buf_printf(&text, "%s%s is ", c->after->software ? "modelled time: " : "", name);
     rp_versus_change_text(&text, t);
     rp_buf_printf(&text, " in %s", c->after->path);
-    annotate(buf, t->verdict == RP_COMPARE_SLOWER ? "warning" : "notice",
-             t->verdict == RP_COMPARE_SLOWER ? "rocm-perf compare: slower"
-                                             : "rocm-perf compare: faster",
-             rp_buf_text(&text));
+    rp_workflow_annotate(buf, t->verdict == RP_COMPARE_SLOWER ? "warning" : "notice",
+                         t->verdict == RP_COMPARE_SLOWER ? "rocm-perf compare: slower"
+                                                         : "rocm-perf compare: faster",
+                         NULL, 0, rp_buf_text(&text));
     buf->failed |= text.failed;
 }
 
@@ -500,9 +355,9 @@ static void put_row(struct rp_buf *buf, const struct rp_versus_time *t, const ch
     if (whole)
         rp_buf_puts(buf, whole);
     else
-        markdown_cell(buf, name);
+        rp_markdown_cell(buf, name);
     rp_buf_puts(buf, " | ");
-    markdown_cell(buf, changes);
+    rp_markdown_cell(buf, changes);
     rp_buf_puts(buf, " |\n");
 }
 
@@ -518,7 +373,7 @@ static void github_markdown_put_kernel(struct rp_buf *buf, const struct rp_versu
     }
     rp_buf_puts(buf, "| only ");
     rp_buf_puts(buf, k->before ? "before | | | " : "after | | | ");
-    markdown_cell(buf, k->before ? k->before->name : k->after->name);
+    rp_markdown_cell(buf, k->before ? k->before->name : k->after->name);
     rp_buf_puts(buf, " | |\n");
 }
 
@@ -528,9 +383,9 @@ static void put_table(struct rp_buf *buf, const struct rp_compare_report *r, siz
     size_t hidden = 0;
 
     rp_buf_puts(buf, at ? "\n### " : "### ");
-    markdown_code(buf, c->before->path);
+    rp_markdown_code(buf, c->before->path);
     rp_buf_puts(buf, " → ");
-    markdown_code(buf, c->after->path);
+    rp_markdown_code(buf, c->after->path);
     if (c->after->software)
         rp_buf_puts(buf, "\n\n**Software device: modelled time, not hardware time**");
     rp_buf_puts(buf, "\n\n| change | before | after | kernel | changes "
@@ -560,13 +415,13 @@ static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, siz
         numbers.kernel = NULL;
         rp_versus_outcome_text(&text, &numbers);
         rp_buf_printf(buf, "* gate %s: ", rp_versus_passed_names[gated->passed]);
-        markdown_code(buf, r->gates[i].text);
+        rp_markdown_code(buf, r->gates[i].text);
         rp_buf_puts(buf, ": ");
-        markdown_plain(buf, rp_buf_text(&text));
+        rp_markdown_plain(buf, rp_buf_text(&text), RP_MARKDOWN_NAME_CELLS);
         rp_buf_puts(buf, gated->reason[0] ? "; " : "");
-        markdown_code(buf, gated->reason);
+        rp_markdown_code(buf, gated->reason);
         rp_buf_puts(buf, gated->kernel ? "; in " : "");
-        markdown_code(buf, gated->kernel ? gated->kernel : "");
+        rp_markdown_code(buf, gated->kernel ? gated->kernel : "");
         rp_buf_puts(buf, "\n");
         buf->failed |= text.failed;
     }
@@ -626,7 +481,7 @@ static void markdown_put_kernel(struct rp_buf *buf, const struct rp_finding_text
     struct rp_number_text rooms[4];
 
     rp_buf_puts(buf, "| ");
-    markdown_cell(buf, k->name);
+    rp_markdown_cell(buf, k->name);
     rp_buf_puts(buf, " | ");
     if (k->calls)
         rp_buf_printf(buf, "%" PRIu64, k->calls);
@@ -648,7 +503,7 @@ static int put_kernels(struct rp_buf *buf, const struct rp_bottlenecks *b, struc
 
     if (rp_finding_texts_make(b, &texts, err) < 0)
         return -1;
-    texts.put_code = markdown_cell;
+    texts.put_code = rp_markdown_cell;
     for (size_t i = 0; i < b->kernel_count && i < MARKDOWN_MOST_ROWS; i++)
         if (b->kernels[i].time_ns.known)
             rp_unit_span_add(&span, b->kernels[i].time_ns.value);
@@ -677,7 +532,7 @@ static int put_finding(struct rp_buf *buf, const struct rp_bottlenecks *b, struc
 
     if (rp_finding_texts_make(b, &texts, err) < 0)
         return -1;
-    texts.put_code = markdown_code;
+    texts.put_code = rp_markdown_code;
     rp_finding_put_program(&texts, buf);
     rp_buf_puts(buf, buf->len > before ? "\n\n" : "");
     rp_finding_texts_free(&texts);
@@ -700,7 +555,7 @@ static void github_markdown_put_launches(struct rp_buf *buf, const struct rp_rep
 
         rp_failed_launch_put(&text, &launches->list[i]);
         rp_buf_puts(buf, "* ");
-        markdown_code(buf, rp_buf_text(&text));
+        rp_markdown_code(buf, rp_buf_text(&text));
         rp_buf_puts(buf, "\n");
         buf->failed |= text.failed;
     }
@@ -726,7 +581,7 @@ static void github_markdown_put_impossible(struct rp_buf *buf, const struct rp_r
             rp_buf_puts(buf, "\n**No GPU of this kind has these rates: counters, times or the GPU "
                              "are not those of one run.**\n\n");
         rp_buf_puts(buf, "* ");
-        markdown_code(buf, b->kernels[i].name);
+        rp_markdown_code(buf, b->kernels[i].name);
         rp_buf_printf(buf, ": %s\n", rp_buf_text(&levels));
         buf->failed |= levels.failed;
     }
@@ -741,7 +596,7 @@ int rp_form_markdown(const struct rp_report_parts *parts, struct rp_buf *buf, st
     if (rp_form_known_make(parts, &known, err) < 0)
         return -RP_ENVIRONMENT;
     rp_buf_puts(buf, "### ");
-    markdown_code(buf, parts->title);
+    rp_markdown_code(buf, parts->title);
     rp_buf_puts(buf, "\n\n");
     if (rp_form_is_software(parts)) {
         rp_buf_puts(buf, "**");

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "report/ci_text.h"
 #include "report/report.h"
 
 /* This is a number of a kernel, from a row of kernel_values.def. */
@@ -457,50 +458,18 @@ int rp_form_csv(const struct rp_report_parts *parts, struct rp_buf *buf, struct 
 
 /* The format is OpenMetrics 1.0: gauges with the unit in their names. */
 
-/* Escapes a label except line ends, which the format writes in its own way. */
-static void clean_label(struct rp_buf *buf, const char *text)
-{
-    for (;;) {
-        const size_t bytes = strcspn(text, "\n");
-        rp_autobuf line = {0};
-
-        rp_buf_add(&line, text, bytes);
-        rp_escape(buf, rp_buf_text(&line));
-        buf->failed |= line.failed;
-        if (!text[bytes])
-            return;
-        rp_buf_puts(buf, "\n");
-        text += bytes + 1;
-    }
-}
-
-static void put_label(struct rp_buf *buf, const char *name, const char *text)
-{
-    rp_autobuf clean = {0};
-
-    clean_label(&clean, text);
-    rp_buf_printf(buf, "%s=\"", name);
-    for (const char *p = rp_buf_text(&clean); *p; p++)
-        if (*p == '\n')
-            rp_buf_puts(buf, "\\n");
-        else
-            rp_buf_printf(buf, *p == '"' || *p == '\\' ? "\\%c" : "%c", *p);
-    rp_buf_puts(buf, "\"");
-    buf->failed |= clean.failed;
-}
-
 /* Writes the labels that each sample has: the origin and the subject of its time. */
 static void put_origin(struct rp_buf *buf, const struct rp_report_parts *parts)
 {
     const char *device = rp_form_device(parts);
 
-    put_label(buf, "device", *device ? device : "unknown");
+    rp_metrics_label(buf, "device", *device ? device : "unknown");
     if (*form_timing(parts)) {
         rp_buf_puts(buf, ",");
-        put_label(buf, "timing_model", form_timing(parts));
+        rp_metrics_label(buf, "timing_model", form_timing(parts));
     }
     rp_buf_puts(buf, ",");
-    put_label(buf, "title", parts->title);
+    rp_metrics_label(buf, "title", parts->title);
 }
 
 static void put_family(struct rp_buf *buf, const struct rp_report_parts *parts, const char *metric,
@@ -571,7 +540,7 @@ static int make_labels(const struct rp_bottlenecks *b, struct labels *ret, struc
     for (ret->count = 0; ret->count < b->kernel_count; ret->count++) {
         struct rp_buf text = {0};
 
-        clean_label(&text, b->kernels[ret->count].name);
+        rp_metrics_clean(&text, b->kernels[ret->count].name);
         ret->text[ret->count] = rp_buf_steal(&text);
         if (!ret->text[ret->count])
             return rp_out_of_memory(err);
@@ -600,7 +569,7 @@ static void put_kernels(struct rp_buf *buf, const struct rp_report_parts *parts,
             rp_buf_printf(buf, "rocm_perf_%s{", values[v].metric);
             put_origin(buf, parts);
             rp_buf_puts(buf, ",");
-            put_label(buf, "kernel", labels->text[i]);
+            rp_metrics_label(buf, "kernel", labels->text[i]);
             rp_buf_printf(buf, "} %s\n", rp_buf_text(&number));
             buf->failed |= number.failed;
         }
@@ -621,11 +590,11 @@ static void put_info(struct rp_buf *buf, const struct rp_report_parts *parts,
         rp_buf_puts(buf, "rocm_perf_kernel_info{");
         put_origin(buf, parts);
         rp_buf_puts(buf, ",");
-        put_label(buf, "kernel", labels->text[i]);
+        rp_metrics_label(buf, "kernel", labels->text[i]);
         rp_buf_puts(buf, ",");
-        put_label(buf, "gpu", kernel.gpu);
+        rp_metrics_label(buf, "gpu", kernel.gpu);
         rp_buf_puts(buf, ",");
-        put_label(buf, "bottleneck", rp_bottleneck_names[b->kernels[i].label]);
+        rp_metrics_label(buf, "bottleneck", rp_bottleneck_names[b->kernels[i].label]);
         rp_buf_puts(buf, "} 1\n");
     }
 }
@@ -647,9 +616,9 @@ static void put_impossible(struct rp_buf *buf, const struct rp_report_parts *par
             rp_buf_puts(buf, "rocm_perf_kernel_impossible_rate{");
             put_origin(buf, parts);
             rp_buf_puts(buf, ",");
-            put_label(buf, "kernel", labels->text[i]);
+            rp_metrics_label(buf, "kernel", labels->text[i]);
             rp_buf_puts(buf, ",");
-            put_label(buf, "level", rp_level_names[l]);
+            rp_metrics_label(buf, "level", rp_level_names[l]);
             rp_buf_puts(buf, "} 1\n");
         }
 }
@@ -676,7 +645,7 @@ static void put_whole(struct rp_buf *buf, const struct rp_report_parts *parts)
         rp_buf_puts(buf, "rocm_perf_critical_path_seconds{");
         put_origin(buf, parts);
         rp_buf_puts(buf, ",");
-        put_label(buf, "part", rp_dag_part_names[i]);
+        rp_metrics_label(buf, "part", rp_dag_part_names[i]);
         rp_buf_puts(buf, "} ");
         put_seconds(buf, parts->dag->path_ns[i]);
     }

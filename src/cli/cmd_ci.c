@@ -1,0 +1,319 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/process.h"
+#include "base/utf8.h"
+#include "cli/ci.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "experiment/child_run.h"
+#include "run/git_tree.h"
+#include "run/run_program.h"
+
+enum { UNDECIDED = 6 };
+
+struct command {
+    struct rp_ci_cli args;
+    struct rp_ci_config config;
+    struct rp_ci_job job;
+    char *root, *config_path, *self, *output;
+    char *scratch; /**< has the trees; removed at the end */
+};
+
+static void free_command(struct command *c)
+{
+    rp_git_tree_remove(&c->job.base.tree);
+    rp_git_tree_remove(&c->job.head.tree);
+    rp_temporary_folder_remove(&c->scratch);
+    rp_ci_result_free(&c->job.result);
+    rp_ci_config_free(&c->config);
+    rp_args_free(&c->args);
+    free(c->job.path);
+    free(c->root);
+    free(c->config_path);
+    free(c->self);
+    free(c->output);
+}
+
+/* --- before anything runs --------------------------------------------------------------------- */
+
+static int read_config(struct command *c, struct rp_err *err)
+{
+    enum { MOST_BYTES = 1 << 20 };
+    rp_autofree void *data = NULL;
+    rp_autobuf text = {0};
+    size_t bytes = 0;
+
+    c->config_path =
+        c->args.config ? rp_strdup(c->args.config) : rp_path_join(c->root, "rocm-perf.json");
+    if (!rp_path_exists(c->config_path))
+        return rp_fail_with_remedy(err, RP_USAGE,
+                                   "%s is not there: write one, as {\"version\": 1, \"build\": "
+                                   "\"make\", \"programs\": [{\"name\": \"mm\", \"command\": "
+                                   "[\"./mm\"]}]}, or name one with --config",
+                                   c->config_path);
+    if (rp_check_input(c->config_path, err) < 0 ||
+        rp_read_file(c->config_path, MOST_BYTES, RP_USAGE, &data, &bytes, err) < 0)
+        return -(int)(err->code = RP_USAGE);
+    rp_buf_add(&text, data, bytes);
+    if (strlen(rp_buf_text(&text)) != bytes)
+        return rp_fail(err, RP_USAGE, "%s: it has a zero byte, which no JSON has", c->config_path);
+    return rp_ci_config_parse(rp_buf_text(&text), c->config_path, &c->config, err);
+}
+
+/* Options stand above the configuration. */
+static int choose_device(struct command *c, struct rp_err *err)
+{
+    struct rp_device_identity on = {0};
+    struct rp_run_options run = {0};
+    struct rp_ci_job *job = &c->job;
+    int timing = c->args.timing, rc;
+
+    job->device = c->args.device ? c->args.device : c->config.device;
+    job->timing = timing >= 0 ? rp_timing_words[timing] : c->config.timing;
+    for (timing = 0; job->timing && strcmp(rp_timing_words[timing], job->timing) != 0; timing++)
+        ;
+    rp_device_options_read(job->device, 0, 0, job->timing ? timing : -1, &run);
+    rc = rp_cli_device_of_times(&run, &on, err);
+    if (rc == 0) {
+        job->software = on.software;
+        job->result.device = rp_strdup(on.software ? "software" : "hardware");
+        job->result.timing = on.software ? rp_device_identity_timing(&on) : NULL;
+    }
+    rp_device_identity_free(&on);
+    return rc;
+}
+
+static const char *const result_files[] = {"comment.md",  "junit.xml",      "codequality.json",
+                                           "metrics.txt", "ci.json",        "programs",
+                                           "bin",         "build-base.log", "build-head.log"};
+
+/* What an earlier run has left must not be taken for this one's. A new folder is none of the
+ * repository's files, so git is told to leave it out. */
+static int make_output(struct command *c, struct rp_err *err)
+{
+    static const char ignore[] = "*\n";
+    const bool fresh = !rp_path_exists(c->output);
+    rp_autofree char *path = rp_path_join(c->output, ".gitignore");
+    int rc = rp_mkdirs(c->output, err);
+
+    for (size_t i = 0; rc == 0 && i < sizeof result_files / sizeof *result_files; i++) {
+        rp_autofree char *file = rp_path_join(c->output, result_files[i]);
+
+        rp_remove_tree(file);
+        if (rp_path_exists(file))
+            rc =
+                rp_fail(err, RP_ENVIRONMENT, "%s is of an earlier run and cannot be removed", file);
+    }
+    for (size_t i = 0; rc == 0 && i < c->config.program_count; i++) {
+        rp_autofree char *folder = rp_ci_path(&c->job, &c->config.programs[i], "");
+
+        rc = rp_mkdirs(folder, err);
+    }
+    return rc == 0 && fresh ? rp_write_file(path, ignore, sizeof ignore - 1, err) : rc;
+}
+
+/* Both sides are trees of their own below one folder, so that their paths are alike. */
+static int make_trees(struct command *c, struct rp_err *err)
+{
+    struct rp_ci_job *job = &c->job;
+    rp_autofree char *base = NULL, *head = NULL, *snapshot = NULL;
+    int rc = rp_git_commit_of(c->root, c->args.base, &job->result.base_commit, err);
+
+    if (rc == 0)
+        rc = rp_git_commit_of(c->root, "HEAD", &job->result.head_commit, err);
+    if (rc == 0)
+        rc = make_output(c, err);
+    if (rc == 0)
+        rc = rp_temporary_folder(&c->scratch, err);
+    if (rc == 0)
+        rc = rp_git_snapshot(c->root, c->output, c->scratch, &snapshot, &job->result.head_changed,
+                             err);
+    if (rc < 0)
+        return rc;
+    base = rp_path_join(c->scratch, "base");
+    head = rp_path_join(c->scratch, "head");
+    rc = rp_git_tree_make(c->root, job->result.base_commit, base, &job->base.tree, err);
+    return rc < 0 ? rc : rp_git_tree_make(c->root, snapshot, head, &job->head.tree, err);
+}
+
+static int prepare(struct command *c, struct rp_err *err)
+{
+    struct rp_ci_job *job = &c->job;
+    int rc = rp_git_root(&c->root, err);
+
+    c->self = realpath("/proc/self/exe", NULL);
+    c->output = rp_path_absolute(c->args.output);
+    if (rc == 0 && !c->self)
+        rc = rp_fail(err, RP_ENVIRONMENT, "/proc is not there");
+    if (rc == 0)
+        rc = read_config(c, err);
+    if (rc < 0)
+        return rc;
+    job->config = &c->config;
+    job->self = c->self;
+    job->output = c->output;
+    job->build = c->args.build ? c->args.build : c->config.build;
+    job->base.word = "base";
+    job->head.word = "head";
+    job->line = rp_progress_line_begin();
+    job->result.base_name = rp_strdup(c->args.base);
+    job->result.config =
+        rp_strdup(c->args.config ? c->args.config : c->config_path + strlen(c->root) + 1);
+    rc = choose_device(c, err);
+    if (rc == 0)
+        rc = make_trees(c, err);
+    return rc < 0 ? rc : rp_ci_offer_hipcc(job, err);
+}
+
+/* --- after it ----------------------------------------------------------------------------------
+ */
+
+/* The history is told by its own command, which many may use at once. */
+static int note_history(const struct command *c, const struct rp_ci_program *p, struct rp_err *err)
+{
+    const struct rp_ci_result *r = &c->job.result;
+    rp_autofree char *folder = rp_ci_path(&c->job, p, "head");
+    rp_autofree char *log = rp_ci_path(&c->job, p, "history.log"), *said = NULL;
+    rp_autofree char *commit = rp_format("%s%s", r->head_commit, r->head_changed ? "-dirty" : "");
+    const char *const argv[] = {c->self,         "history",  "add",  "--db",
+                                c->args.history, "--commit", commit, "--program",
+                                p->name,         folder,     NULL};
+    const struct rp_child child = {.argv = argv, .stdout_path = log, .stderr_path = log};
+    struct rp_proc_end end = {0};
+    int rc;
+
+    if (!rp_path_is_dir(folder))
+        return 0;
+    rc = rp_child_run(&child, &end, err);
+    if (rc < 0 || (!end.signaled && end.status == 0))
+        return rc;
+    said = rp_child_last_lines(log);
+    return rp_fail(err, RP_ENVIRONMENT, "%s: %s", c->args.history, said);
+}
+
+static int write_form(const struct command *c, const char *name, const struct rp_buf *text,
+                      struct rp_err *err)
+{
+    rp_autofree char *path = rp_path_join(c->output, name);
+
+    if (text->failed)
+        return rp_fail(err, RP_ENVIRONMENT, "out of memory");
+    return rp_write_file(path, rp_buf_text(text), text->len, err);
+}
+
+static int write_forms(const struct command *c, struct rp_buf *json, struct rp_err *err)
+{
+    static const struct {
+        const char *name;
+        void (*write)(const struct rp_ci_result *result, struct rp_buf *to);
+    } forms[] = {{"comment.md", rp_ci_comment},
+                 {"junit.xml", rp_ci_junit},
+                 {"codequality.json", rp_ci_code_quality},
+                 {"metrics.txt", rp_ci_metrics}};
+    int rc = rp_ci_json(&c->job.result, json, err);
+
+    for (size_t i = 0; rc == 0 && i < sizeof forms / sizeof *forms; i++) {
+        rp_autobuf text = {0};
+
+        forms[i].write(&c->job.result, &text);
+        rc = write_form(c, forms[i].name, &text, err);
+    }
+    return rc < 0 ? rc : write_form(c, "ci.json", json, err);
+}
+
+static void put_text(const struct command *c, struct rp_buf *text)
+{
+    const struct rp_ci_result *r = &c->job.result;
+    const struct rp_page page = rp_page_of_words(text, rp_cli_style());
+    const enum rp_ci_outcome verdict = rp_ci_verdict(r);
+    rp_autobuf line = {0};
+
+    rp_ci_verdict_text(&line, r);
+    rp_page_words(&page,
+                  verdict == RP_CI_HOLDS   ? RP_INK_GREEN
+                  : verdict == RP_CI_FAILS ? RP_INK_RED
+                                           : RP_INK_YELLOW,
+                  0, 2, "%s", rp_buf_text(&line));
+    for (size_t i = 0; i < r->gates.count; i++) {
+        const struct rp_ci_gate *gate = &r->gates.items[i];
+
+        rp_buf_free(&line);
+        rp_ci_gate_text(&line, gate);
+        if (gate->outcome >= RP_CI_UNDECIDED)
+            rp_page_words(&page, gate->outcome == RP_CI_FAILS ? RP_INK_RED : RP_INK_YELLOW, 0, 2,
+                          "%s%s",
+                          gate->outcome == RP_CI_FAILS ? "" : "undecided: ", rp_buf_text(&line));
+    }
+    rp_buf_free(&line);
+    rp_ci_device_text(&line, r);
+    if (line.len)
+        rp_page_words(&page, RP_INK_PLAIN, 0, 2, "%s", rp_buf_text(&line));
+    rp_page_words(&page, RP_INK_PLAIN, 0, 2, "all of it: %s/ci.json; for a comment: %s/comment.md",
+                  c->args.output, c->args.output);
+}
+
+/* Only GitHub is to act on workflow commands. */
+static bool is_github(void)
+{
+    const char *word = getenv("GITHUB_ACTIONS");
+
+    return word && strcmp(word, "true") == 0;
+}
+
+static int print(const struct command *c, const struct rp_buf *json)
+{
+    const enum rp_ci_outcome verdict = rp_ci_verdict(&c->job.result);
+    rp_autobuf text = {0};
+    int code;
+
+    if (c->args.json)
+        rp_buf_add(&text, rp_buf_text(json), json->len);
+    else
+        put_text(c, &text);
+    if (!c->args.json && is_github())
+        rp_ci_annotations(&c->job.result, &text);
+    code = rp_cli_result(rp_buf_text(&text));
+    if (code != RP_OK)
+        return code;
+    return verdict == RP_CI_FAILS ? RP_VERDICT : verdict == RP_CI_UNDECIDED ? UNDECIDED : RP_OK;
+}
+
+static int work(struct command *c, struct rp_buf *json, struct rp_err *err)
+{
+    int rc = prepare(c, err);
+
+    if (rc == 0) {
+        rp_ci_list_gates(&c->job);
+        rc = rp_ci_decide_builds(&c->job, err);
+    }
+    for (size_t i = 0; rc == 0 && i < c->config.program_count; i++)
+        rc = rp_ci_decide_program(&c->job, &c->config.programs[i], err);
+    for (size_t i = 0; rc == 0 && c->args.history && i < c->config.program_count; i++)
+        rc = note_history(c, &c->config.programs[i], err);
+    return rc < 0 ? rc : write_forms(c, json, err);
+}
+
+int rp_cmd_ci(int argc, char **argv)
+{
+    rp_cleanup(free_command) struct command c = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf json = {0};
+    int code = 0;
+
+    if (!rp_options_parse(RP_COMMAND_ci, argc, argv, &c.args, &code))
+        return code;
+    /* Signals are caught until the end, because the trees must go. */
+    rp_proc_catch_signals();
+    if (work(&c, &json, &err) < 0)
+        return rp_cli_error(&err);
+    return print(&c, &json);
+}
