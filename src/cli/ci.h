@@ -15,7 +15,7 @@
 #include "report/ci_result.h"
 #include "run/git_tree.h"
 
-/** One of both commits, in a tree of its own. */
+/** One of the two commits, in a tree of its own. */
 struct rp_ci_side {
     const char *word; /**< "base", "head" */
     struct rp_git_tree tree;
@@ -32,6 +32,7 @@ struct rp_ci_job {
     bool software;      /**< what that device is */
     const char *output; /**< absolute path of the folder of the result */
     char *path;         /**< $PATH with a hipcc where there is none; NULL: as it is */
+    char *temporary;    /**< $TMPDIR of all that runs: what a killed compiler leaves goes with it */
     struct rp_ci_side base, head;
     struct rp_progress_line line; /**< of what goes on */
     struct rp_ci_result result;
@@ -80,11 +81,6 @@ int rp_ci_check(struct rp_ci_job *job, const struct rp_ci_side *side, const stru
 int rp_ci_judge(struct rp_ci_job *job, const struct rp_ci_program *p, size_t source,
                 struct rp_ci_step *step, json_t **ret, struct rp_err *err);
 
-/** Returns a text with paths of the side's tree as those of the repository. The caller frees it. */
-char *rp_ci_without_tree(const struct rp_ci_side *side, const char *text, size_t bytes);
-/** @param program NULL: of the build
- * @return NULL: there is no such gate */
-struct rp_ci_gate *rp_ci_gate_of(struct rp_ci_job *job, const char *program, const char *name);
 /**
  * Profiles both sides of a program, and decides the gates of its limits.
  * @param no_base why there is nothing to compare with; NULL: there is

@@ -242,7 +242,7 @@ static const struct key program_keys[] = {
     {.name = "gates",
      .type = TEXTS,
      OF_PROGRAM(gates),
-     .what = "conditions as of rocm-perf compare --gate, as [\"kernel:mm:vgprs<=64\"]"},
+     .what = "conditions that rocm-perf compare --gate takes, as [\"kernel:mm:vgprs<=64\"]"},
     {.name = "flags",
      .type = TEXT,
      OF_PROGRAM(flags),

@@ -19,18 +19,6 @@
 
 RP_DEFINE_CLEANUP(json_t, json_decref)
 
-struct rp_ci_gate *rp_ci_gate_of(struct rp_ci_job *job, const char *program, const char *name)
-{
-    for (size_t i = 0; i < job->result.gates.count; i++) {
-        struct rp_ci_gate *gate = &job->result.gates.items[i];
-
-        if ((program ? gate->program && strcmp(gate->program, program) == 0 : !gate->program) &&
-            strcmp(gate->name, name) == 0)
-            return gate;
-    }
-    return NULL;
-}
-
 /* --- which gates there are ----------------------------------------------------------------------
  */
 
@@ -87,7 +75,7 @@ static void drop_colours(char *text)
 }
 
 /* Paths of the tree become those of the repository. */
-char *rp_ci_without_tree(const struct rp_ci_side *side, const char *text, size_t bytes)
+static char *without_tree(const struct rp_ci_side *side, const char *text, size_t bytes)
 {
     rp_autofree char *path = rp_strndup(text, bytes);
     const size_t tree = strlen(side->tree.path);
@@ -112,9 +100,9 @@ static void note_error(const struct rp_ci_side *side, char *log, struct rp_ci_ga
     drop_colours(log);
     if (!rp_compiler_first_error(log, &error))
         return;
-    line = rp_ci_without_tree(side, error.line, error.line_bytes);
+    line = without_tree(side, error.line, error.line_bytes);
     if (error.file)
-        file = rp_ci_without_tree(side, error.file, error.file_bytes);
+        file = without_tree(side, error.file, error.file_bytes);
     if (file && strncmp(file, "./", 2) == 0)
         memmove(file, file + 2, strlen(file + 2) + 1);
     rp_ci_gate_note(gate, line, file && *file != '/' ? file : NULL, error.number);
@@ -125,7 +113,7 @@ static int decide_build(struct rp_ci_job *job, struct rp_ci_side *side, enum rp_
 {
     rp_cleanup(rp_ci_step_free) struct rp_ci_step step = {0};
     rp_autofree char *log = NULL, *name = rp_format("build %s", side->word);
-    struct rp_ci_gate *gate = rp_ci_gate_of(job, NULL, name);
+    struct rp_ci_gate *gate = rp_ci_gate_find(&job->result, NULL, name);
     int rc = rp_ci_build(job, side, &step, &log, err);
 
     if (rc < 0)
@@ -175,7 +163,7 @@ static void free_trial(struct trial *t)
 
 static struct rp_ci_gate *gate(const struct trial *t, const char *name)
 {
-    return rp_ci_gate_of(t->job, t->p->name, name);
+    return rp_ci_gate_find(&t->job->result, t->p->name, name);
 }
 
 /* Decides that there is nothing to compare with. */
@@ -396,7 +384,7 @@ static void note_finding(const struct trial *t, const json_t *finding, struct rp
     const size_t len = strcspn(source, " ");
     const char *colon = memrchr(source, ':', len);
     rp_autofree char *file =
-        colon ? rp_ci_without_tree(&t->job->head, source, (size_t)(colon - source)) : NULL;
+        colon ? without_tree(&t->job->head, source, (size_t)(colon - source)) : NULL;
     rp_autofree char *text =
         rp_format("%s in %s of %s: %s", text_at(finding, "kind"), text_at(finding, "memory"),
                   *text_at(finding, "kernel") ? text_at(finding, "kernel") : "an unknown kernel",

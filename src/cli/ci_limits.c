@@ -291,7 +291,7 @@ static void judge(const struct compared *c, const struct rp_versus_condition *co
 
 static int decide(struct compared *c, const char *name, const char *text, struct rp_err *err)
 {
-    struct rp_ci_gate *gate = rp_ci_gate_of(c->job, c->p->name, name);
+    struct rp_ci_gate *gate = rp_ci_gate_find(&c->job->result, c->p->name, name);
     struct rp_versus_condition *condition = &c->conditions[c->count];
     struct rp_versus_outcome *outcome = &c->outcomes[c->count];
     int rc = rp_versus_condition_parse(text, condition, err);
@@ -357,8 +357,8 @@ static void decide_without(const struct compared *c, enum rp_ci_outcome outcome,
     const size_t limits = sizeof names / sizeof *names;
 
     for (size_t i = 0; i < limits + c->p->gates.count; i++) {
-        struct rp_ci_gate *gate =
-            rp_ci_gate_of(c->job, c->p->name, i < limits ? names[i] : c->p->gates.at[i - limits]);
+        struct rp_ci_gate *gate = rp_ci_gate_find(
+            &c->job->result, c->p->name, i < limits ? names[i] : c->p->gates.at[i - limits]);
 
         if (!gate)
             continue;

@@ -54,7 +54,7 @@ static int run(struct rp_ci_job *job, const struct child *c, struct rp_proc_end 
                struct rp_err *err)
 {
     enum { MOST_CHANGES = 8 };
-    struct rp_env_change env[MOST_CHANGES + 2] = {{0}};
+    struct rp_env_change env[MOST_CHANGES + 3] = {{0}};
     size_t count = 0;
     int rc;
 
@@ -62,6 +62,7 @@ static int run(struct rp_ci_job *job, const struct child *c, struct rp_proc_end 
         env[count] = rp_git_no_variables[count];
         count++;
     }
+    env[count++] = (struct rp_env_change){.name = "TMPDIR", .value = job->temporary};
     if (job->path)
         env[count] = (struct rp_env_change){.name = "PATH", .value = job->path};
     rp_progress_line_show(&job->line, c->what);

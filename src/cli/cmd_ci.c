@@ -37,6 +37,7 @@ static void free_command(struct command *c)
     rp_ci_config_free(&c->config);
     rp_args_free(&c->args);
     free(c->job.path);
+    free(c->job.temporary);
     free(c->root);
     free(c->config_path);
     free(c->self);
@@ -101,10 +102,17 @@ static const char *const result_files[] = {"comment.md",  "junit.xml",      "cod
 static int make_output(struct command *c, struct rp_err *err)
 {
     static const char ignore[] = "*\n";
-    const bool fresh = !rp_path_exists(c->output);
-    rp_autofree char *path = rp_path_join(c->output, ".gitignore");
-    int rc = rp_mkdirs(c->output, err);
+    const bool fresh = !rp_path_exists(c->args.output);
+    rp_autofree char *path = NULL;
+    int rc = rp_mkdirs(c->args.output, err);
 
+    if (rc < 0)
+        return rc;
+    c->output = realpath(c->args.output, NULL); /* without "..", as git writes paths, too */
+    if (!c->output)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", c->args.output);
+    c->job.output = c->output;
+    path = rp_path_join(c->output, ".gitignore");
     for (size_t i = 0; rc == 0 && i < sizeof result_files / sizeof *result_files; i++) {
         rp_autofree char *file = rp_path_join(c->output, result_files[i]);
 
@@ -139,6 +147,10 @@ static int make_trees(struct command *c, struct rp_err *err)
                              err);
     if (rc < 0)
         return rc;
+    job->temporary = rp_path_join(c->scratch, "tmp");
+    rc = rp_mkdirs(job->temporary, err);
+    if (rc < 0)
+        return rc;
     base = rp_path_join(c->scratch, "base");
     head = rp_path_join(c->scratch, "head");
     rc = rp_git_tree_make(c->root, job->result.base_commit, base, &job->base.tree, err);
@@ -151,7 +163,6 @@ static int prepare(struct command *c, struct rp_err *err)
     int rc = rp_git_root(&c->root, err);
 
     c->self = realpath("/proc/self/exe", NULL);
-    c->output = rp_path_absolute(c->args.output);
     if (rc == 0 && !c->self)
         rc = rp_fail(err, RP_ENVIRONMENT, "/proc is not there");
     if (rc == 0)
@@ -160,7 +171,6 @@ static int prepare(struct command *c, struct rp_err *err)
         return rc;
     job->config = &c->config;
     job->self = c->self;
-    job->output = c->output;
     job->build = c->args.build ? c->args.build : c->config.build;
     job->base.word = "base";
     job->head.word = "head";

@@ -68,6 +68,19 @@ size_t rp_ci_gate_add(struct rp_ci_result *result, const char *program, const ch
     return result->gates.count - 1;
 }
 
+struct rp_ci_gate *rp_ci_gate_find(struct rp_ci_result *result, const char *program,
+                                   const char *name)
+{
+    for (size_t i = 0; i < result->gates.count; i++) {
+        struct rp_ci_gate *gate = &result->gates.items[i];
+
+        if ((program ? gate->program && strcmp(gate->program, program) == 0 : !gate->program) &&
+            strcmp(gate->name, name) == 0)
+            return gate;
+    }
+    return NULL;
+}
+
 void rp_ci_gate_decide(struct rp_ci_gate *gate, enum rp_ci_outcome outcome, const char *fmt, ...)
 {
     rp_autobuf text = {0};

@@ -72,6 +72,10 @@ void rp_ci_result_free(struct rp_ci_result *result);
  * @return its number */
 size_t rp_ci_gate_add(struct rp_ci_result *result, const char *program, const char *name,
                       const char *sentence);
+/** @param program NULL: of the build
+ * @return NULL: there is no such gate */
+struct rp_ci_gate *rp_ci_gate_find(struct rp_ci_result *result, const char *program,
+                                   const char *name);
 /** Decides a gate in our own words. */
 void rp_ci_gate_decide(struct rp_ci_gate *gate, enum rp_ci_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

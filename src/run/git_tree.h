@@ -31,7 +31,7 @@ int rp_git_commit_of(const char *root, const char *name, char **ret, struct rp_e
  * No branch refers to it, so git removes it some day. Where nothing is changed, it is HEAD.
  * @param leave_out an absolute path, whose files are not taken
  * @param scratch an existing folder for the index of that commit
- * @param ret_changed whether it is another one than HEAD
+ * @param ret_changed whether it differs from HEAD
  */
 int rp_git_snapshot(const char *root, const char *leave_out, const char *scratch, char **ret,
                     bool *ret_changed, struct rp_err *err);

@@ -796,6 +796,12 @@ static void gates_are_read(void **state)
     assert_true(gate.metric == RP_COMPARE_LDS_BYTES && gate.relation == RP_EXACTLY &&
                 gate.bound == 2 && gate.of_before);
     rp_versus_condition_free(&gate);
+    assert_int_equal(rp_versus_condition_parse("vgprs<=before + 8", &gate, NULL), 0);
+    assert_true(gate.of_before && gate.bound == 1 && gate.more == 8);
+    rp_versus_condition_free(&gate);
+    assert_int_equal(rp_versus_condition_parse("vgprs<=before+", &gate, NULL), -RP_USAGE);
+    assert_int_equal(rp_versus_condition_parse("vgprs<=before+8x", &gate, NULL), -RP_USAGE);
+    assert_int_equal(rp_versus_condition_parse("vgprs<=before-8", &gate, NULL), -RP_USAGE);
     assert_int_equal(rp_versus_condition_parse("occupancy>=before", &gate, NULL), 0);
     assert_true(gate.relation == RP_AT_LEAST && gate.bound == 1 && gate.of_before);
     rp_versus_condition_free(&gate);

@@ -32,6 +32,39 @@ static struct rp_build_result built(const char *source, const char *output)
     return result;
 }
 
+static void the_first_error_has_its_place(void **state)
+{
+    static const struct {
+        const char *said, *file;
+        unsigned line;
+    } rows[] = {
+        {"a.hip:1:2: warning: x\nsrc/mm.hip:30:14: error: no\n", "src/mm.hip", 30},
+        {"mm.hip:7: error: no", "mm.hip", 7},
+        {"dir:1/mm.hip:7:1: fatal error: 'x.h' file not found\n1 error generated.\n",
+         "dir:1/mm.hip", 7},
+        {"ld.lld: error: undefined symbol: f\nclang: error: linker command failed with exit code 1",
+         NULL, 0},
+        {"error: no", NULL, 0},
+        {":3: error: no", NULL, 0},
+        {":3:4: error: no", NULL, 0},
+        {"a:99999999999:1: error: no", "a:99999999999", 1},
+    };
+    struct rp_compiler_error error;
+
+    (void)state;
+    assert_false(rp_compiler_first_error("", &error));
+    assert_false(rp_compiler_first_error("make: *** [all] Error 2", &error));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(rp_compiler_first_error(rows[i].said, &error));
+        if (!rows[i].file != !error.file || error.number != rows[i].line)
+            fail_msg("row %zu: line %u", i, error.number);
+        if (error.file) {
+            assert_int_equal(error.file_bytes, strlen(rows[i].file));
+            assert_memory_equal(error.file, rows[i].file, error.file_bytes);
+        }
+    }
+}
+
 static void what_the_compiler_says_is_kept(void **state)
 {
     rp_autofree char *source = scratch_put("bad.hip", KERNEL("undeclared++;"));
@@ -126,6 +159,7 @@ static void compilers_have_a_temporary_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_error_has_its_place),
         cmocka_unit_test(what_the_compiler_says_is_kept),
         cmocka_unit_test(reasons_name_the_cause),
         cmocka_unit_test(compilers_have_a_temporary_folder),

@@ -1,0 +1,81 @@
+# What a configuration of `rocm-perf ci` may say, how a wrong one is refused, and that names and messages are text in all forms.
+. "$(dirname "$0")/../lib.sh"
+. "$SOURCE/tests/e2e/ci_repository.sh"
+
+# A tolerance lets numbers differ, and nothing else.
+change 's/total += sum;/total += sum * 1.000001f;/'
+config ', "limits": {"time": null}, "checks": {"races": false, "uninit": false, "bounds": false}, "tolerance": {"relative": 1e-4}'
+ci 0
+sed -i 's/rows, total/rows; total/' sums.hip
+ci 1
+[ "$(outcome output)" = fails ] || fail "tolerance"
+
+# Other inputs than the program's: judge.
+change 's/i < n; i += 256/i < 1024; i += 256/'
+config ', "limits": {"time": null}, "sources": ["sums.hip"], "flags": "-O3 -g"'
+ci 1
+[ "$(outcome output) $(outcome kernels)" = "holds fails" ] || fail "kernels"
+says ../result/comment.md 'rocm-perf judge refuses its kernels: `sums.hip: wrong: '
+
+# A program that only the head has.
+git reset -q --hard base
+config "$quick"
+sed -i 's|\]}*$|, {"name": "more", "command": ["./more"]}]}|; s|"programs"|"limits": {"time": null}, "programs"|' rocm-perf.json
+ci 1 --build 'hipcc -O3 sums.hip -o sums'
+says ../out "more: it does not run as it should: its program is not there after the build"
+touch new
+ci 0 --build 'hipcc -O3 sums.hip -o sums && { [ ! -e new ] || cp sums more; }'
+says ../result/comment.md '`more` | `output` | skipped | nothing to compare with: the base has no such program'
+rm new
+
+# What names and messages say is text everywhere.
+python3 - <<'END'
+import json
+json.dump({"version": 1, "build": "hipcc -O3 sums.hip -o sums", "limits": {"time": None}, "checks": {"races": False, "uninit": False, "bounds": False},
+           "programs": [{"name": "a|b `c` <img src=x> @all %0A::error::", "command": ["./sums"]}]}, open("rocm-perf.json", "w"))
+END
+change 's/%d rows/| ``` <img src=x> @all ::error::x \& %d rows/'
+GITHUB_ACTIONS=true ci 1
+[ "$(grep -c '^::' ../out)" = 1 ] || { cat ../out; fail "workflow commands"; }
+grep '^::' ../out | grep -q '%250A' || { cat ../out; fail "a name is a command"; }
+python3 - <<'END' || fail "markup in the comment"
+import re
+text = open("../result/comment.md", encoding="utf-8").read()
+text = re.sub(r"^(`{3,})text\n.*?^\1$", "", text, flags=re.M | re.S)
+text = re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", text)
+assert "img" not in text and "@" not in text, text
+END
+sed -i '1i #error <img src=x> | @all ``` ::error::x' sums.hip
+ci 1
+says ../result/codequality.json '"path":"sums.hip","lines":{"begin":1}'
+
+# A wrong configuration is one error, with the key and what to write.
+refused() {
+    printf '%s\n' "$1" >rocm-perf.json
+    ci 2
+    [ "$(wc -l <../err)" = 1 ] || { cat ../err; fail "more than one line"; }
+    says ../err "$2"
+}
+refused '{"version": 1}' 'rocm-perf.json: programs: they are missing: name at least one, as [{"name": "mm"'
+refused '{"version": 1, "programs": []}' 'programs: there are none: name at least one'
+refused '{"programs": [{"name": "a", "command": ["x"]}]}' 'version: it is missing: write "version": 1'
+refused '{"version": 2, "programs": []}' 'version: 2 is out of range'
+refused '{"version": 1, "programs": [{"name": "a", "command": "./a"}]}' 'programs[0].command: it must be a list of texts'
+refused '{"version": 1, "programs": [{"command": ["./a"]}]}' 'programs[0].name: it is missing'
+refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "limits": {"tme": 1}}]}' 'programs[0].limits.tme: there is no such key, did you mean time?'
+refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "limits": {"time": -1}}]}' 'programs[0].limits.time: -1 is out of range'
+refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "gates": ["speed<=1"]}]}' "programs[0].gates: --gate speed<=1: nothing is called 'speed'"
+refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "outputs": ["../x"]}]}' 'programs[0].outputs: ../x is no path in the repository'
+refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"]}, {"name": "a", "command": ["./b"]}]}' 'programs[1].name: two programs are called a'
+refused '{"version": 1, "device": "tpu", "programs": [{"name": "a", "command": ["./a"]}]}' 'device: '
+refused '{"version": 1,' 'line 2, column 0: no JSON'
+rm rocm-perf.json
+ci 2
+says ../err "rocm-perf.json is not there: write one"
+git checkout -q base -- .
+ci 2 --base nothing
+says ../err "nothing is no commit of this repository: fetch it"
+expect 2 rocm-perf ci
+says err "--base"
+rm out err
+(cd .. && expect 2 rocm-perf ci --base base && says err "not a git repository")
