@@ -253,7 +253,7 @@ const struct rp_counter_block *rp_arch_counter_block(const struct rp_arch *arch,
 #define NO_COALESCED     "which instructions the hardware takes for coalesced is not published"
 #define NO_GFX942        "gfx942 does not have it, only gfx90a and gfx950 do"
 #define NO_INVALIDATES   "caches begin empty here; what hardware invalidates is not modelled"
-#define NO_TLB           "address translation is not modelled"
+#define NO_TLB           "translations of addresses are modelled for their time alone"
 #define NO_TYPES                                                                                   \
     "memory types (RW, NC, UC, CC) are not modelled: all memory is cached alike, and probes and "  \
     "uncached accesses do not exist"

@@ -66,6 +66,8 @@ struct rp_arch_timing {
     uint32_t inst_l1_bytes, code_clocks; /**< until a line comes that it does not have */
     uint32_t sqcs_per_xcc; /**< scalar and instruction caches, each for one CU or two neighbours */
     uint32_t l1_ways, scalar_l1_ways, l2_ways;
+    /* Translations of 2 MiB that the vector L1 keeps, and how long another one takes. */
+    uint32_t tlb_blocks, tlb_miss_clocks;
     uint32_t taken_branch_clocks; /**< until the wave's next instruction */
     uint32_t valu_ports;        /**< of a SIMD; 2: two waves' instructions may be issued at once */
     uint32_t valu_f64_clocks;   /**< of f64 instructions that read vector registers alone */

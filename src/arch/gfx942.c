@@ -101,7 +101,10 @@ static const struct rp_arch_timing timing = {
     .sqcs_per_xcc = 20,
     .l1_ways = 16, /* assumed: a choice of the model */
     .scalar_l1_ways = 4,
-    .l2_ways = 16,             /* [WP] */
+    .l2_ways = 16, /* [WP] */
+    /* Fitted: chases over rings of 84 to 242 MB are longer than those of 15 to 63 MB [SC25]. */
+    .tlb_blocks = 32,
+    .tlb_miss_clocks = 94,
     .taken_branch_clocks = 16, /* assumed: not documented, four slots to refill */
     /* rocprof-compute's FAQ: two VALU instructions can be issued at once "in specific
      * circumstances"; which, and how, is fitted to chains of one operation

@@ -26,7 +26,7 @@
     .sqcs_per_xcc = 16, /* one for two of 32 CUs */                                                \
         .l1_ways = 16, .scalar_l1_ways = 4, .l2_ways = 16, .taken_branch_clocks = 16,              \
     .valu_ports = 2, /* its counter SQ_ACTIVE_INST_VALU2 counts when there are two */              \
-        .valu_f64_clocks = 5, .mfma_result_slots = 4
+        .valu_f64_clocks = 5, .mfma_result_slots = 4, .tlb_blocks = 32, .tlb_miss_clocks = 94
 
 static const struct rp_arch_timing timing = {
     OF_A_DIE,

@@ -65,6 +65,7 @@ static int allocate(struct rp_group_simulation *live, uint32_t waves)
     live->group.wave = calloc(waves, sizeof *live->group.wave);
     if (!r->code_slot || !live->slot || !live->group.wave)
         return -ENOMEM;
+    r->m.blocks = &live->pages.blocks;
     const int status = rp_hierarchy_init(&r->memory, &r->m, live->stats.level);
     return status ? status : rp_hierarchy_open(&r->memory, 0);
 }

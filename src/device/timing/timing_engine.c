@@ -641,6 +641,7 @@ static int machine_of(const struct rp_arch *arch, const struct rp_wave_record *r
     m.cus_per_die = arch->compute_units / m.all_dies ? arch->compute_units / m.all_dies : 1;
     m.dies = rec->plan.stride > 1 ? 1 : m.all_dies;
     m.warm = rec->warm;
+    m.blocks = rec->placed ? &rec->blocks : NULL;
     m.engines_per_die = arch->shader_engines / m.all_dies;
     if (!m.engines_per_die)
         m.engines_per_die = 1;

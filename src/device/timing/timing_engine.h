@@ -222,9 +222,10 @@ struct rp_machine {
     uint32_t cus_per_die, engines_per_die; /**< shader engines, which launch waves */
     double
         launch_each; /**< clocks: a workgroup's launch takes the replayed dies' engines, together */
-    uint32_t memory_channels;       /**< the replayed dies' share */
-    struct rp_sharing sharing;      /**< with the dies that are not replayed */
-    const struct rp_rec_warm *warm; /**< what caches hold at the start; NULL: nothing */
+    uint32_t memory_channels;           /**< the replayed dies' share */
+    struct rp_sharing sharing;          /**< with the dies that are not replayed */
+    const struct rp_rec_warm *warm;     /**< what caches hold at the start; NULL: nothing */
+    const struct rp_rec_blocks *blocks; /**< of pages; NULL: one follows the other */
 };
 
 enum { RP_SERVER_SCALE = 64 };
@@ -240,10 +241,16 @@ struct rp_server {
 struct rp_hierarchy {
     struct rp_machine m;
     struct rp_level_stats *stats; /**< RP_LEVELS of them */
-    uint64_t *work_64ths;   /**< RP_LEVELS of them: of whom the request at work is; not owned */
-    struct rp_tags *l1;     /**< per CU, numbered over all dies; without tags until opened */
-    struct rp_tags *scalar; /**< per group of CUs */
-    struct rp_tags *l2;     /**< per die */
+    uint64_t *work_64ths; /**< RP_LEVELS of them: of whom the request at work is; not owned */
+    struct rp_tags *l1;   /**< per CU, numbered over all dies; without tags until opened */
+    /** The same: blocks whose addresses its L1 can translate. */
+    struct rp_tlb {
+        struct rp_tags tags;
+        uint64_t page;            /**< the latest, + 1; 0 = none */
+        const struct rp_tag *tag; /**< its block's */
+    } * tlb;
+    struct rp_tags *scalar;       /**< per group of CUs */
+    struct rp_tags *l2;           /**< per die */
     struct rp_server *l2_channel; /**< per channel of each die: that reads, and that writes */
     struct rp_server *port;       /**< of each die, to the Infinity Cache and memory */
     struct rp_server *hbm_channel;

@@ -12,52 +12,84 @@
 #include "arch/arch.h"
 #include "device/isa/instruction.h"
 
-enum { PAGE_LINES = 4096 / RP_REC_LINE_BYTES, FIRST_SIZE = 64 };
+enum {
+    PAGE_LINES = 4096 / RP_REC_LINE_BYTES,
+    BLOCK_PAGES = RP_REC_BLOCK_BYTES / 4096,
+    FIRST_SIZE = 64
+};
 
-static struct rp_rec_page *find(const struct rp_rec_pages *p, uint64_t old)
+static struct rp_rec_number *find(const struct rp_rec_numbers *n, uint64_t old)
 {
-    uint64_t i = (old * 0x9e3779b97f4a7c15u >> 20) & (p->size - 1);
-    while (p->page[i].old && p->page[i].old != old + 1)
-        i = (i + 1) & (p->size - 1);
-    return &p->page[i];
+    uint64_t i = (old * 0x9e3779b97f4a7c15u >> 20) & (n->size - 1);
+    while (n->at[i].old && n->at[i].old != old + 1)
+        i = (i + 1) & (n->size - 1);
+    return &n->at[i];
 }
 
-static int grow(struct rp_rec_pages *p)
+static int grow(struct rp_rec_numbers *n)
 {
-    struct rp_rec_pages larger = {
-        .size = p->size ? 2 * p->size : FIRST_SIZE, .count = p->count, .latest = p->latest};
-    larger.page = calloc(larger.size, sizeof *larger.page);
-    if (!larger.page)
+    struct rp_rec_numbers larger = {.size = n->size ? 2 * n->size : FIRST_SIZE, .count = n->count};
+    larger.at = calloc(larger.size, sizeof *larger.at);
+    if (!larger.at)
         return -ENOMEM;
-    for (uint64_t i = 0; i < p->size; i++)
-        if (p->page[i].old)
-            *find(&larger, p->page[i].old - 1) = p->page[i];
-    free(p->page);
-    *p = larger;
+    for (uint64_t i = 0; i < n->size; i++)
+        if (n->at[i].old)
+            *find(&larger, n->at[i].old - 1) = n->at[i];
+    free(n->at);
+    *n = larger;
     return 0;
+}
+
+/* Returns the number, which may be the next one; NULL: no memory. */
+static const struct rp_rec_number *number(struct rp_rec_numbers *n, uint64_t old)
+{
+    if (2 * n->count >= n->size && grow(n) < 0)
+        return NULL;
+    struct rp_rec_number *at = find(n, old);
+    if (!at->old)
+        *at = (struct rp_rec_number){.old = old + 1, .now = n->count++};
+    return at;
+}
+
+/* The page has the next number. @return false: no memory */
+static bool add_page(struct rp_rec_pages *p, uint64_t old)
+{
+    struct rp_rec_blocks *b = &p->blocks;
+    const struct rp_rec_number *block = number(&p->block, old / BLOCK_PAGES);
+    if (b->pages == b->room) {
+        const uint64_t room = b->room ? 2 * b->room : FIRST_SIZE;
+        uint32_t *larger = realloc(b->of_page, room * sizeof *larger);
+        if (!larger)
+            return false;
+        b->of_page = larger;
+        b->room = room;
+    }
+    if (block)
+        b->of_page[b->pages++] = (uint32_t)block->now;
+    return block;
 }
 
 int rp_rec_pages_place(struct rp_rec_pages *p, struct rp_rec_line *line)
 {
-    const uint64_t number = line->number, old = number / PAGE_LINES;
+    const uint64_t before = line->number, old = before / PAGE_LINES;
     /* The address is made up, and the same in every process. */
-    if (number >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
+    if (before >= RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES)
         return 0;
     if (p->latest.old != old + 1) {
-        if (2 * p->count >= p->size && grow(p) < 0)
+        const struct rp_rec_number *page = number(&p->page, old);
+        if (!page || (page->now == p->blocks.pages && !add_page(p, old)))
             return -ENOMEM;
-        struct rp_rec_page *page = find(p, old);
-        if (!page->old)
-            *page = (struct rp_rec_page){.old = old + 1, .number = p->count++};
         p->latest = *page;
     }
-    line->number = p->latest.number * PAGE_LINES + number % PAGE_LINES;
+    line->number = p->latest.now * PAGE_LINES + before % PAGE_LINES;
     return 0;
 }
 
 void rp_rec_pages_release(struct rp_rec_pages *p)
 {
-    free(p->page);
+    free(p->page.at);
+    free(p->block.at);
+    free(p->blocks.of_page);
     *p = (struct rp_rec_pages){0};
 }
 
@@ -158,19 +190,19 @@ static int by_age(const void *a, const void *b)
 static int place_warm(struct rp_rec_warm *warm, const struct rp_rec_pages *pages)
 {
     uint64_t count = 0;
-    warm->page = calloc(pages->count ? pages->count : 1, sizeof *warm->page);
+    warm->page = calloc(pages->page.count ? pages->page.count : 1, sizeof *warm->page);
     if (!warm->page)
         return -ENOMEM;
-    warm->page_count = pages->count;
-    for (uint64_t i = 0; i < pages->size; i++)
-        if (pages->page[i].old)
-            warm->page[pages->page[i].number] = warm->in_mall(warm, pages->page[i].old - 1);
-    for (uint64_t i = 0; i < warm->line_count && pages->size; i++) {
+    warm->page_count = pages->page.count;
+    for (uint64_t i = 0; i < pages->page.size; i++)
+        if (pages->page.at[i].old)
+            warm->page[pages->page.at[i].now] = warm->in_mall(warm, pages->page.at[i].old - 1);
+    for (uint64_t i = 0; i < warm->line_count && pages->page.size; i++) {
         struct rp_rec_warm_line line = warm->line[i];
-        const struct rp_rec_page *page = find(pages, line.number / PAGE_LINES);
+        const struct rp_rec_number *page = find(&pages->page, line.number / PAGE_LINES);
         if (!page->old)
             continue;
-        line.number = page->number * PAGE_LINES + line.number % PAGE_LINES;
+        line.number = page->now * PAGE_LINES + line.number % PAGE_LINES;
         warm->line[count++] = line;
     }
     warm->line_count = count;
@@ -202,6 +234,10 @@ int rp_record_renumber_pages(struct rp_wave_record *r)
         }
     if (!status && r->warm)
         status = place_warm(r->warm, &pages);
+    if (!status) {
+        r->blocks = pages.blocks;
+        pages.blocks = (struct rp_rec_blocks){0};
+    }
     rp_rec_pages_release(&pages);
     r->placed = !status;
     return status;
@@ -370,6 +406,7 @@ void rp_record_free(struct rp_wave_record *r)
         free_group(&r->group[i]);
     patterns_free(r->patterns);
     warm_free(r->warm);
+    free(r->blocks.of_page);
     free(r->group);
     free(r->code);
     free(r);

@@ -26,6 +26,8 @@ struct rp_arch;
 
 #define RP_REC_LINE_NUMBERS ((1ull << 41) - 1)
 
+#define RP_REC_BLOCK_BYTES (2ull << 20) /**< a translation of addresses is for so many */
+
 enum { RP_REC_LINE_BYTES = 128, RP_REC_SECTOR_BYTES = 32, RP_REC_REGS = 4 };
 
 /** This says which unit an instruction goes to, and so what it competes for. */
@@ -248,6 +250,13 @@ struct rp_rec_warm {
     uint64_t line_count;
 };
 
+/** These are blocks of RP_REC_BLOCK_BYTES, numbered in the order in which they are touched first.
+ */
+struct rp_rec_blocks {
+    uint32_t *of_page; /**< which one each page of 4 KiB is in */
+    uint64_t pages, room;
+};
+
 /** This is everything that was recorded of a dispatch. */
 struct rp_wave_record {
     struct rp_rec_plan plan;
@@ -262,6 +271,7 @@ struct rp_wave_record {
     bool placed;                       /**< rp_record_renumber_pages has been called */
     struct rp_rec_patterns *patterns;  /**< NULL: nothing is packed */
     struct rp_rec_warm *warm;          /**< NULL: caches hold nothing when it starts */
+    struct rp_rec_blocks blocks;       /**< if placed */
 };
 
 /** Returns the plan of a grid, which depends on its arguments only. */
@@ -360,13 +370,19 @@ void rp_rec_keep(struct rp_rec_wave *w, uint32_t steps);
  */
 
 /** It uses open addressing; zeroed means none. */
-struct rp_rec_pages {
-    struct rp_rec_page {
-        uint64_t old; /**< number + 1; 0 = free */
-        uint64_t number;
-    } * page;
+struct rp_rec_numbers {
+    struct rp_rec_number {
+        uint64_t old; /**< + 1; 0 = free */
+        uint64_t now;
+    } * at;
     uint64_t size, count;
-    struct rp_rec_page latest; /**< neighbours follow each other */
+};
+
+/** Zeroed means none. */
+struct rp_rec_pages {
+    struct rp_rec_numbers page, block;
+    struct rp_rec_number latest; /**< page: neighbours follow each other */
+    struct rp_rec_blocks blocks;
 };
 
 /** Renumbers a line. @return 0, or -ENOMEM: the line is unchanged */

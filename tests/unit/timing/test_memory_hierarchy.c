@@ -188,6 +188,67 @@ static void what_was_not_written_is_read(void **state)
     }
 }
 
+/* ---- translations -------------------------------------------------------------------------- */
+
+enum { BLOCK_LINES = RP_REC_BLOCK_BYTES / RP_REC_LINE_BYTES };
+
+/* Returns how long a load of each line takes, one after another, the second time. */
+static uint64_t second_lap(struct memory *m, const uint64_t *line, uint32_t count)
+{
+    uint64_t clock = 0, begin = 0;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        begin = i == count ? clock : begin;
+        clock = access_line(m, 0, line[i % count], 15, RP_REC_READS | RP_REC_PAST_L1, clock);
+    }
+    return clock - begin;
+}
+
+/* A compute unit keeps translations of so many blocks; in a ring of one more it finds none. */
+static void translations_reach_so_far(void **state)
+{
+    (void)state;
+    const struct rp_arch_timing *t = rp_arch_find("gfx942")->timing;
+    uint64_t line[64];
+    struct memory m;
+    for (uint32_t i = 0; i < 64; i++)
+        line[i] = (uint64_t)i * BLOCK_LINES + i;
+    assert_int_equal(t->tlb_blocks, 32);
+
+    open_memory(&m);
+    assert_int_equal(second_lap(&m, line, 32), 32 * t->l2_clocks);
+    rp_hierarchy_release(&m.h);
+    open_memory(&m);
+    assert_int_equal(second_lap(&m, line, 33), 33 * (t->l2_clocks + t->tlb_miss_clocks));
+    rp_hierarchy_release(&m.h);
+}
+
+/* Which block a page is in is what its address said before the pages were numbered. */
+static void blocks_are_those_of_addresses(void **state)
+{
+    (void)state;
+    const struct rp_arch_timing *t = rp_arch_find("gfx942")->timing;
+    struct rp_rec_pages pages = {0};
+    uint64_t line[66];
+    struct memory m;
+    for (uint32_t i = 0; i < 66; i++) {
+        /* a page of each of 33 blocks, and then more pages of these */
+        struct rp_rec_line one = {.number = (7 + i % 33) * (uint64_t)BLOCK_LINES + i / 33 * 3200};
+        assert_int_equal(rp_rec_pages_place(&pages, &one), 0);
+        line[i] = one.number;
+    }
+    assert_int_equal(pages.blocks.pages, 66);
+    assert_int_equal(pages.blocks.of_page[line[65] / PAGE_LINES], 32);
+
+    open_memory(&m);
+    m.h.m.blocks = &pages.blocks;
+    assert_int_equal(second_lap(&m, line, 31), 31 * t->l2_clocks);
+    assert_int_equal(second_lap(&m, line, 66), 66 * (t->l2_clocks + t->tlb_miss_clocks));
+    line[32] = line[65] = line[0]; /* 32 blocks, twice */
+    assert_int_equal(second_lap(&m, line, 66), 66 * t->l2_clocks);
+    rp_hierarchy_release(&m.h);
+    rp_rec_pages_release(&pages);
+}
+
 /* ---- servers ------------------------------------------------------------------------------- */
 
 /* What is asked for later in the order of calls, but comes to the memory earlier, does not wait for
@@ -334,6 +395,8 @@ int main(void)
         cmocka_unit_test(places_are_tried_again),
         cmocka_unit_test(a_record_knows_what_is_lost),
         cmocka_unit_test(what_was_not_written_is_read),
+        cmocka_unit_test(translations_reach_so_far),
+        cmocka_unit_test(blocks_are_those_of_addresses),
         cmocka_unit_test(reservations_leave_the_time_before_them),
         cmocka_unit_test(test_order),
     };
