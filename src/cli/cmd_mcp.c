@@ -34,7 +34,9 @@ struct rp_mcp_server {
     int in, out;
     const char *program; /**< what runs the commands */
     const char *version; /**< of it */
-    bool schemas;        /**< tools are listed with all that is known of them */
+    bool schemas;        /**< tools are listed with all that is known of them, and answers have
+                              their JSON in the text as well */
+    const struct rp_mcp_workspace *workspace;
 };
 
 #define META   "io.modelcontextprotocol/"
@@ -51,6 +53,7 @@ struct state {
     bool closing;                                   /**< nothing more is read */
     struct rp_mcp_call *calls[RP_MCP_MOST_WAITING]; /**< the first one runs */
     size_t count;
+    struct rp_mcp_results results;
     int write_errno;
     sigset_t unblocked; /**< signals are taken while the server waits, and at no other time */
 };
@@ -154,38 +157,62 @@ static void initialize(struct state *s, const struct rp_mcp_message *m)
             version = handshaken[i];
     s->initialized = true;
     answer(s, m->id, false,
-           json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", version, "capabilities",
-                     "tools", "serverInfo", server_info(s), "instructions", instructions));
+           json_pack("{s:s, s:{s:{}, s:{}}, s:o, s:s}", "protocolVersion", version, "capabilities",
+                     "tools", "resources", "serverInfo", server_info(s), "instructions",
+                     instructions));
 }
 
-/* Marks an answer that clients may keep as long as this program runs. */
-static void make_cacheable(json_t *result)
+/* Marks an answer that clients may keep as long as this program runs, or that may be another one
+ * at once. */
+static void make_cacheable(json_t *result, bool stays)
 {
-    json_object_set_new(result, "ttlMs", json_integer(3600000));
-    json_object_set_new(result, "cacheScope", json_string("public"));
+    json_object_set_new(result, "ttlMs", json_integer(stays ? 3600000 : 0));
+    json_object_set_new(result, "cacheScope", json_string(stays ? "public" : "private"));
 }
 
 static void discover(struct state *s, const struct rp_mcp_message *m)
 {
-    json_t *result = json_pack("{s:o, s:{s:{}}, s:s}", "supportedVersions", versions(),
-                               "capabilities", "tools", "instructions", instructions);
+    json_t *result = json_pack("{s:o, s:{s:{}, s:{}}, s:s}", "supportedVersions", versions(),
+                               "capabilities", "tools", "resources", "instructions", instructions);
 
-    make_cacheable(result);
+    make_cacheable(result, true);
     answer(s, m->id, true, result);
 }
 
-static void list_tools(struct state *s, const struct rp_mcp_message *m, bool modern)
+/* @return whether the one page that there is was asked for */
+static bool is_first_page(struct state *s, const struct rp_mcp_message *m)
 {
-    json_t *result;
+    if (!json_object_get(m->params, "cursor"))
+        return true;
+    refuse(s, m->id, RP_MCP_BAD_PARAMS, "cursor is not one of ours");
+    return false;
+}
 
-    if (json_object_get(m->params, "cursor")) { /* There is only one page, so a cursor is wrong. */
-        refuse(s, m->id, RP_MCP_BAD_PARAMS, "cursor is not one of ours");
+/* @param stays whether the list is the same as long as this program runs */
+static void answer_list(struct state *s, const struct rp_mcp_message *m, bool modern,
+                        const char *key, json_t *list, bool stays)
+{
+    json_t *result = json_pack("{s:o}", key, list);
+
+    if (modern)
+        make_cacheable(result, stays);
+    answer(s, m->id, modern, result);
+}
+
+static void read_resource(struct state *s, const struct rp_mcp_message *m, bool modern)
+{
+    json_t *uri = json_object_get(m->params, "uri"), *contents;
+
+    if (!json_is_string(uri)) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS, "uri is missing");
         return;
     }
-    result = json_pack("{s:o}", "tools", rp_mcp_tools(s->server->schemas));
-    if (modern)
-        make_cacheable(result);
-    answer(s, m->id, modern, result);
+    contents = rp_mcp_resource_read(&s->results, s->server->workspace, json_string_value(uri));
+    if (contents)
+        answer_list(s, m, modern, "contents", contents, false);
+    else
+        send_json(s, rp_mcp_error(m->id, modern ? RP_MCP_BAD_PARAMS : RP_MCP_NO_RESOURCE,
+                                  "Resource not found", json_pack("{s:O}", "uri", uri)));
 }
 
 static void progress(struct state *s, struct rp_mcp_call *call, const char *text)
@@ -314,6 +341,24 @@ static bool is_in_use(const struct state *s, const json_t *id)
     return false;
 }
 
+static void list(struct state *s, const struct rp_mcp_message *m, bool modern)
+{
+    const struct rp_mcp_workspace *workspace = s->server->workspace;
+    const bool tools = strcmp(m->method, "tools/list") == 0;
+    const bool resources = strcmp(m->method, "resources/list") == 0;
+
+    if (!tools && !resources && strcmp(m->method, "resources/templates/list") != 0)
+        refuse(s, m->id, RP_MCP_NO_METHOD, "there is no such method");
+    else if (!is_first_page(s, m))
+        return;
+    else if (tools)
+        answer_list(s, m, modern, "tools", rp_mcp_tools(s->server->schemas), true);
+    else if (resources)
+        answer_list(s, m, modern, "resources", rp_mcp_resource_list(&s->results, workspace), false);
+    else
+        answer_list(s, m, modern, "resourceTemplates", rp_mcp_resource_templates(), true);
+}
+
 static void serve_request(struct state *s, const struct rp_mcp_message *m)
 {
     bool modern;
@@ -333,8 +378,10 @@ static void serve_request(struct state *s, const struct rp_mcp_message *m)
                "initialize comes first, or " META "protocolVersion in _meta");
     else if (strcmp(m->method, "server/discover") == 0)
         discover(s, m);
-    else if (strcmp(m->method, "tools/list") == 0)
-        list_tools(s, m, modern);
+    else if (strstr(m->method, "/list"))
+        list(s, m, modern);
+    else if (strcmp(m->method, "resources/read") == 0)
+        read_resource(s, m, modern);
     else if (strcmp(m->method, "tools/call") == 0)
         call_tool(s, m, modern);
     else
@@ -409,7 +456,8 @@ static void finish(struct state *s)
             break;
     }
     if (!call->cancelled && !s->closing)
-        answer(s, call->id, call->modern, rp_mcp_call_result(call, status));
+        answer(s, call->id, call->modern,
+               rp_mcp_call_result(call, status, s->server->schemas ? NULL : &s->results));
     drop(s, 0);
 }
 
@@ -521,6 +569,7 @@ static int mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
     }
     sigprocmask(SIG_SETMASK, &s.unblocked, NULL);
     rp_line_reader_free(&s.reader);
+    rp_mcp_results_free(&s.results);
     if (rc == 0) /* A signal may have come while an answer was written. */
         rc = rp_proc_interrupted(err);
     if (rc == 0 && s.write_errno)
@@ -535,11 +584,15 @@ int rp_cmd_mcp(int argc, char **argv)
                                    .program = "/proc/self/exe",
                                    .version = RP_VERSION};
     struct rp_err err = RP_ERR_INIT;
+    rp_cleanup(rp_mcp_workspace_free) struct rp_mcp_workspace workspace = {0};
     struct rp_mcp_cli options;
     int code;
 
     if (!rp_options_parse(RP_COMMAND_mcp, argc, argv, &options, &code))
         return code;
+    if (rp_mcp_workspace_add(&workspace, ".", &err) < 0)
+        return rp_cli_error(&err);
     server.schemas = options.output_schemas;
+    server.workspace = &workspace;
     return mcp_serve(&server, &err) < 0 ? rp_cli_error(&err) : RP_OK;
 }

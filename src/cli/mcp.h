@@ -16,6 +16,7 @@
 
 struct rp_buf;
 struct rp_err;
+struct rp_mcp_results;
 
 /* This section has the tools of options.def, and makes a command of a call. */
 
@@ -166,8 +167,9 @@ int rp_mcp_call_start(struct rp_mcp_call *call, const char *program, struct rp_e
 /** Reads what the command has said meanwhile. */
 void rp_mcp_call_pump(struct rp_mcp_call *call);
 
-/** Makes the result of tools/call. Call it when the child has ended and everything was read. */
-json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status);
+/** Makes the result of tools/call. Call it when the child has ended and everything was read.
+ * @param results keep what the text does not have; NULL: it has all */
+json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status, struct rp_mcp_results *results);
 
 /** Makes the result of a tool that did not run, or failed; the text says why. */
 json_t *rp_mcp_call_failure(const char *text);
@@ -179,7 +181,7 @@ enum {
 
 /* The Model Context Protocol has JSON-RPC 2.0 messages, one per line and without batches. */
 
-/** These are the codes of JSON-RPC 2.0, and the one that the protocol adds. */
+/** These are the codes of JSON-RPC 2.0, and those that the protocol adds. */
 enum rp_mcp_code {
     RP_MCP_PARSE = -32700,
     RP_MCP_INVALID_REQUEST = -32600,
@@ -187,6 +189,7 @@ enum rp_mcp_code {
     RP_MCP_BAD_PARAMS = -32602,
     RP_MCP_INTERNAL = -32603,
     RP_MCP_VERSION = -32022,
+    RP_MCP_NO_RESOURCE = -32002, /**< before 2026-07-28, which has RP_MCP_BAD_PARAMS for it */
 };
 
 enum rp_mcp_kind { RP_MCP_REQUEST, RP_MCP_NOTIFICATION, RP_MCP_RESPONSE };
@@ -218,12 +221,75 @@ json_t *rp_mcp_error(json_t *id, int code, const char *text, json_t *data);
 /** Makes a string of any bytes: those that are not UTF-8, and zeros, become '?'. */
 json_t *rp_mcp_text(const char *text, size_t bytes);
 
-/** Appends the sentences that the command prints first for people, each with a newline: what limits
- * the program (profile with why or deep_analysis, analyze with analysis), which result is faster
- * (compare), whether a kernel is right and faster (judge). Of other answers it appends nothing.
+/** Appends the summary of a result: at most three lines in the words that the command prints for
+ * people, with their numbers, and what its times are where no GPU took them. Of an object that is
+ * none of the tool's results it appends nothing.
  * @param object what the command printed */
-void rp_mcp_put_verdict(const struct rp_mcp_tool *tool, const struct rp_mcp_command *command,
+void rp_mcp_put_summary(const struct rp_mcp_tool *tool, const struct rp_mcp_command *command,
                         const json_t *object, struct rp_buf *to);
+
+/* These are the folders in which arguments and resources may lie. */
+
+/** Initialise it with zeros, and release it with rp_mcp_workspace_free. */
+struct rp_mcp_workspace {
+    char **roots; /**< resolved; "/": everything is in it */
+    size_t count;
+};
+
+/** @return 0, or RP_USAGE: it is no folder */
+int rp_mcp_workspace_add(struct rp_mcp_workspace *workspace, const char *folder,
+                         struct rp_err *err);
+void rp_mcp_workspace_free(struct rp_mcp_workspace *workspace);
+
+/** Resolves a path with all its links, as far as it exists.
+ * @param below what a relative path is relative to; NULL: the current folder
+ * @return NULL: it is not in the workspace */
+char *rp_mcp_workspace_resolve(const struct rp_mcp_workspace *workspace, const char *below,
+                               const char *path);
+
+/* These are what a client can read besides answers. */
+
+enum {
+    RP_MCP_KEPT = 8,             /**< results of calls */
+    RP_MCP_PAGE_BYTES = 1 << 15, /**< of a page, at most */
+};
+
+struct rp_mcp_kept {
+    unsigned number; /**< of the call, from 1 on */
+    const char *tool;
+    char *text; /**< NULL: there is none */
+    size_t bytes;
+    bool is_json;
+};
+
+/** Initialise it with zeros, and release it with rp_mcp_results_free. */
+struct rp_mcp_results {
+    struct rp_mcp_kept kept[RP_MCP_KEPT]; /**< the newest is at (count - 1) % RP_MCP_KEPT */
+    unsigned count;                       /**< ever kept */
+};
+
+/** Keeps what a command printed, in place of the oldest.
+ * @return its number */
+unsigned rp_mcp_results_keep(struct rp_mcp_results *results, const struct rp_mcp_tool *tool,
+                             const struct rp_buf *out, bool is_json);
+void rp_mcp_results_free(struct rp_mcp_results *results);
+
+/** Finds the end of the page that begins there: behind a line where there is one, else behind a
+ * character. */
+size_t rp_mcp_page_end(const char *text, size_t bytes, size_t begin);
+/** Returns how many pages a text has: 1 at least. */
+size_t rp_mcp_pages(const char *text, size_t bytes);
+
+/** Makes the contents of resources/read.
+ * @return NULL: there is no such resource */
+json_t *rp_mcp_resource_read(const struct rp_mcp_results *results,
+                             const struct rp_mcp_workspace *workspace, const char *uri);
+/** Makes the array of resources/list: results and captures in the workspace, and results of calls.
+ */
+json_t *rp_mcp_resource_list(const struct rp_mcp_results *results,
+                             const struct rp_mcp_workspace *workspace);
+/** Makes the array of resources/templates/list. */
+json_t *rp_mcp_resource_templates(void);
 
 /* The build makes these texts of the files of schemas/. */
 

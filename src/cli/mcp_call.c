@@ -260,29 +260,71 @@ static void add_remarks(const struct rp_mcp_call *call, int status, bool cut, js
 
     rp_buf_printf(&text, "exit status %d: %s\n", status, meaning(call->tool, status));
     if (cut)
-        rp_buf_printf(&text,
-                      "the output has %zu bytes; only the first %d are above. Ask for less (top, a "
-                      "shorter run), or read the files that the command wrote\n",
-                      call->out_bytes, RP_MCP_MOST_RESULT_BYTES);
+        rp_buf_printf(
+            &text,
+            "the output has %zu bytes; only the first %d are passed on. Ask for less (top, a "
+            "shorter run), or read the files that the command wrote\n",
+            call->out_bytes, RP_MCP_MOST_RESULT_BYTES);
     rp_buf_add(&text, rp_buf_text(&call->said) + over, call->said.len - over);
     if (status != RP_OK || cut || call->said.len)
         add_block(content, rp_buf_text(&text), text.len);
 }
 
-json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status)
+/** Keeps the output, and says where it can be read. */
+static void put_details(const struct rp_mcp_call *call, bool is_json,
+                        struct rp_mcp_results *results, struct rp_buf *to)
+{
+    const unsigned number = rp_mcp_results_keep(results, call->tool, &call->out, is_json);
+    const size_t pages = rp_mcp_pages(rp_buf_text(&call->out), call->out.len);
+
+    rp_buf_printf(to, "Details: resource rocm-perf://calls/%u", number);
+    if (pages > 1)
+        rp_buf_printf(to, " (%zu pages; the second is rocm-perf://calls/%u?page=2)", pages, number);
+    rp_buf_puts(to, "\n");
+}
+
+/** Adds a result that structuredContent has: its summary, and where its details are. */
+static void add_summary(const struct rp_mcp_call *call, const json_t *object,
+                        struct rp_mcp_results *results, json_t *content)
+{
+    rp_autobuf text = {0};
+
+    rp_mcp_put_summary(call->tool, &call->command, object, &text);
+    if (results)
+        put_details(call, true, results, &text);
+    add_block(content, rp_buf_text(&text), text.len);
+    if (!results)
+        add_block(content, rp_buf_text(&call->out), call->out.len);
+}
+
+/** Adds output that the text alone has, or of a long one its first page. */
+static void add_output(const struct rp_mcp_call *call, struct rp_mcp_results *results,
+                       json_t *content)
+{
+    const bool is_long = results && call->out.len > RP_MCP_PAGE_BYTES;
+    rp_autobuf text = {0};
+
+    add_block(content, rp_buf_text(&call->out),
+              is_long ? rp_mcp_page_end(rp_buf_text(&call->out), call->out.len, 0) : call->out.len);
+    if (!is_long)
+        return;
+    put_details(call, false, results, &text);
+    add_block(content, rp_buf_text(&text), text.len);
+}
+
+json_t *rp_mcp_call_result(struct rp_mcp_call *call, int status, struct rp_mcp_results *results)
 {
     const bool cut = call->out_bytes > call->out.len;
     json_t *content = json_array(), *result;
-    rp_autobuf verdict = {0};
     json_t *object = cut ? NULL : json_loadb(rp_buf_text(&call->out), call->out.len, 0, NULL);
     /* A client that was promised an object must get one, or a failure. */
     const bool failed = !is_answer(call->tool, status) || cut ||
                         (call->tool->output_schema && !json_is_object(object));
 
     if (json_is_object(object) && !failed)
-        rp_mcp_put_verdict(call->tool, &call->command, object, &verdict);
-    add_block(content, rp_buf_text(&verdict), verdict.len);
-    add_block(content, rp_buf_text(&call->out), call->out.len);
+        add_summary(call, object, results, content);
+    else
+        add_output(call, results, content);
     add_remarks(call, status, cut, content);
     if (!json_array_size(content))
         add_block(content, "done\n", 5);

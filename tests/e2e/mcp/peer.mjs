@@ -62,6 +62,23 @@ assert.match(compared.content.at(-1).text, /negative verdict/);
 const wrong = await call('analyze', { traces: [] });
 assert.equal(wrong.isError, true);
 
+// The result of a call by its resource, as the text of the answer names it; and what is no resource.
+const analyzed = await call('analyze', { traces: [trace] });
+const [uri] = /rocm-perf:\/\/calls\/\d+/.exec(analyzed.content[0].text);
+const pages = [];
+for (let page = 1, last = 1; page <= last; page++) {
+    const { contents } = await client.readResource({ uri: `${uri}?page=${page}` });
+    last = contents[0]._meta?.['rocm-perf/pages'] ?? 1;
+    pages.push(contents[0].text);
+}
+assert.deepEqual(JSON.parse(pages.join('')), analyzed.structuredContent);
+const { resources } = await client.listResources();
+assert.ok(resources.some((resource) => resource.uri === uri));
+const { resourceTemplates } = await client.listResourceTemplates();
+assert.ok(resourceTemplates.some(({ uriTemplate }) => uriTemplate.startsWith('rocm-perf://calls/')));
+await assert.rejects(client.readResource({ uri: 'rocm-perf://calls/99' }),
+    (error) => error.code === (stateless ? -32602 : -32002));
+
 // A cancelled call: nothing is left when the next one is answered.
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'peer-'));
 const program = path.join(folder, 'stays');

@@ -20,7 +20,7 @@ class Server:
         if handshake:
             self.send("initialize", 0, protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "raw", "version": "1"})
             result = self.read()["result"]
-            assert result["protocolVersion"] == "2025-11-25" and "tools" in result["capabilities"], result
+            assert result["protocolVersion"] == "2025-11-25" and set(result["capabilities"]) == {"tools", "resources"}, result
             self.send("notifications/initialized")
 
     def line(self, text):
@@ -157,6 +157,57 @@ def listed():
         assert any("outputSchema" in tool for tool in result["tools"]) == bool(options), options
         server.end()
     assert sizes[0] <= 12 << 10 < sizes[1], sizes
+
+
+def read_whole(server, uri):
+    """All pages of a resource, one behind the other."""
+    joined, page, pages = "", 1, 1
+    while page <= pages:
+        server.send("resources/read", f"{uri} {page}", uri=f"{uri}?page={page}")
+        first = server.read()["result"]["contents"][0]
+        assert len(first["text"].encode()) <= 1 << 15
+        pages = first.get("_meta", {}).get("rocm-perf/pages", 1)
+        joined, page = joined + first["text"], page + 1
+    return joined
+
+
+def resources(folder):
+    """An answer has its result once: in short, as structuredContent, and in pages."""
+    shutil.copytree(SOURCE + "/tests/data/rocpd", os.path.join(folder, "rocpd"))
+    os.mkdir(os.path.join(folder, "result"))
+    shutil.copy(SOURCE + "/tests/data/compare/before.json", os.path.join(folder, "result", "profile.json"))
+    server = Server(cwd=folder)
+    server.call(1, "analyze", {"traces": ["rocpd/streams-hip_results.db"], "full": True})
+    result = server.read()["result"]
+    said = text(result)
+    assert len(said) < 1000 and "Details: resource rocm-perf://calls/1 (" in said and "End to end" in said, said
+    assert json.loads(read_whole(server, "rocm-perf://calls/1")) == result["structuredContent"]
+    server.call(2, "doctor")
+    assert "rocm-perf://calls/2" in text(server.read()["result"])
+    server.send("resources/list", 3)
+    listed = {one["name"]: one["uri"] for one in server.read()["result"]["resources"]}
+    assert set(listed) == {"result/profile.json", "call 1", "call 2"}, listed
+    with open(os.path.join(folder, "result", "profile.json"), encoding="utf-8") as file:
+        assert read_whole(server, listed["result/profile.json"]) == file.read()
+    server.send("resources/templates/list", 4)
+    assert len(server.read()["result"]["resourceTemplates"]) == 2
+    for uri in ("rocm-perf://calls/3", "file:///etc/passwd", f"file://{folder}/../x", f"file://{folder}/%2e%2e/x"):
+        server.send("resources/read", 5, uri=uri)
+        error = server.read()["error"]
+        assert error["code"] == -32002 and error["data"] == {"uri": uri}, error
+        server.send("resources/read", 6, uri=uri, _meta=MODERN)  # whose code that is
+        assert server.read()["error"]["code"] == -32602
+    for params in ({}, {"uri": 1}):
+        server.send("resources/read", 7, **params)
+        server.refused(-32602, 7)
+    server.send("resources/list", 8, cursor="x")
+    server.refused(-32602, 8)
+    server.send("resources/subscribe", 9, uri="x")
+    server.refused(-32601, 9)
+    server.send("resources/list", 10, _meta=MODERN)
+    result = server.read()["result"]
+    assert result["ttlMs"] == 0 and result["cacheScope"] == "private" and result["resultType"] == "complete", result
+    server.end()
 
 
 def calls():
@@ -339,7 +390,7 @@ def main():
     modern()
     listed()
     calls()
-    for scenario in (keeps_and_writes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
+    for scenario in (resources, keeps_and_writes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
         folder = tempfile.mkdtemp()
         try:
             scenario(folder)

@@ -12,8 +12,9 @@
 
 /** What a command's output and end become. The command is a shell here. */
 
-/* Runs a script to its end. @return the result, which is the caller's */
-static json_t *run_script(const char *tool, const char *script)
+/* Runs a script to its end. @param results NULL: the text has all
+ * @return the result, which is the caller's */
+static json_t *run_kept(const char *tool, const char *script, struct rp_mcp_results *results)
 {
     struct rp_mcp_call *call = calloc(1, sizeof *call);
     struct rp_err err = RP_ERR_INIT;
@@ -39,10 +40,15 @@ static json_t *run_script(const char *tool, const char *script)
     status = rp_mcp_child_reap(&call->child);
     while (call->child.out >= 0 || call->child.err >= 0)
         rp_mcp_call_pump(call);
-    result = rp_mcp_call_result(call, status);
+    result = rp_mcp_call_result(call, status, results);
     rp_mcp_call_free(call);
     assert_non_null(result);
     return result;
+}
+
+static json_t *run_script(const char *tool, const char *script)
+{
+    return run_kept(tool, script, NULL);
 }
 
 static const char *block(const json_t *result, size_t at)
@@ -140,6 +146,42 @@ static void the_verdict_comes_first(void **state)
     }
 }
 
+/** The result is told once: its summary, where it can be read, and structuredContent. */
+static void a_result_is_told_once(void **state)
+{
+    struct rp_mcp_results results = {0};
+    json_t *result =
+        run_kept("doctor", "echo '{\"ready\": false, \"problem\": \"no ROCm\"}'; exit 4", &results);
+
+    (void)state;
+    assert_string_equal(block(result, 0),
+                        "not ready: no ROCm\nDetails: resource rocm-perf://calls/1\n");
+    assert_non_null(json_object_get(result, "structuredContent"));
+    json_decref(result);
+    result = run_kept("analyze", "echo text", &results); /* which stands nowhere else */
+    assert_string_equal(block(result, 0), "text\n");
+    json_decref(result);
+    result = run_kept("analyze", "echo '{}'; exit 3", &results);
+    assert_string_equal(block(result, 0), "{}\n");
+    assert_int_equal(results.count, 1);
+    json_decref(result);
+    rp_mcp_results_free(&results);
+}
+
+static void a_long_text_is_told_in_pages(void **state)
+{
+    struct rp_mcp_results results = {0};
+    json_t *result = run_kept("analyze", "yes 123456789 | head -n 10000", &results);
+
+    (void)state;
+    assert_int_equal(strlen(block(result, 0)), RP_MCP_PAGE_BYTES / 10 * 10);
+    assert_string_equal(block(result, 1),
+                        "Details: resource rocm-perf://calls/1 (4 pages; the second "
+                        "is rocm-perf://calls/1?page=2)\n");
+    json_decref(result);
+    rp_mcp_results_free(&results);
+}
+
 /** A profile's folder has the verdict, if it was asked for and the program's words do not only look
  * like it. */
 static void the_verdict_of_a_profile(void **state)
@@ -163,9 +205,9 @@ static void the_verdict_of_a_profile(void **state)
         const char *why[] = {"rocm-perf", "profile", "--why", output, "--", "a", NULL};
         const char *of_program[] = {"rocm-perf", "profile", output, "--", "a", "--why", NULL};
 
-        rp_mcp_put_verdict(tool, &(struct rp_mcp_command){.argv = (char **)why, .words = 6}, NULL,
+        rp_mcp_put_summary(tool, &(struct rp_mcp_command){.argv = (char **)why, .words = 6}, NULL,
                            &asked);
-        rp_mcp_put_verdict(tool, &(struct rp_mcp_command){.argv = (char **)of_program, .words = 6},
+        rp_mcp_put_summary(tool, &(struct rp_mcp_command){.argv = (char **)of_program, .words = 6},
                            NULL, &not_asked);
     }
     assert_string_equal(rp_buf_text(&asked), "`k` is compute bound.\n");
@@ -193,8 +235,12 @@ static void more_than_is_passed_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_of_commands),        cmocka_unit_test(what_it_said),
-        cmocka_unit_test(the_verdict_comes_first), cmocka_unit_test(the_verdict_of_a_profile),
+        cmocka_unit_test(ends_of_commands),
+        cmocka_unit_test(what_it_said),
+        cmocka_unit_test(the_verdict_comes_first),
+        cmocka_unit_test(a_result_is_told_once),
+        cmocka_unit_test(a_long_text_is_told_in_pages),
+        cmocka_unit_test(the_verdict_of_a_profile),
         cmocka_unit_test(more_than_is_passed_on),
     };
 
