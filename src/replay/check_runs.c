@@ -172,7 +172,9 @@ int rp_check_runs_do(struct rp_check_runs *c, struct rp_replay_trial *trial,
     if (!c->what[0])
         return 0;
     tell_allocations(device, trial->r);
-    device->check(c->what);
+    if (!device->check(c->what))
+        return rp_fail(err, RP_ENVIRONMENT, "--check: the software device does not know '%s'",
+                       c->what);
     if (base)
         rc = run(trial, *ret_failed = base, device, &c->base, err);
     if (rc == 0)

@@ -31,7 +31,7 @@ struct rp_check_found {
 /** Zero-initialise this struct, and set .asked. */
 struct rp_check_runs {
     const char *asked;  /**< "races,bounds"; NULL: nothing */
-    char what[40];      /**< of that: what was checked; "": not come to that */
+    char what[40];      /**< of that: what was checked; "": not come to that. All words fit */
     const char *reason; /**< why not all of it; NULL */
     struct rp_check_found base, other;
     size_t fresh; /**< how many of .other are not among .base: these come first there */

@@ -32,7 +32,11 @@ void rp_check_print(const struct rp_check_results *r, const char *checked, int e
         rp_check_finding_print(&r->at[i], to);
     }
     if (r->left_out)
-        rp_buf_printf(to, "%" PRIu64 " more were left out: a process keeps 1000\n", r->left_out);
+        rp_buf_printf(to,
+                      "%" PRIu64
+                      " more time%s something was found and is left out: a process keeps "
+                      "1000 findings\n",
+                      r->left_out, r->left_out == 1 ? "" : "s");
 }
 
 /* ---- JSON ---- */

@@ -18,13 +18,19 @@
 int rp_check_words(const char *option, const char *text, struct rp_err *err)
 {
     static const char *const words[] = {"races", "uninit", "bounds", "waits"};
+    unsigned seen = 0;
 
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
-        bool known = false;
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            known |= strlen(words[i]) == length && memcmp(words[i], at, length) == 0;
-        if (!known)
+        unsigned bit = 0;
+        for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+            if (strlen(words[i]) == length && memcmp(words[i], at, length) == 0)
+                bit = 1u << i;
+        if (bit & seen)
+            return rp_fail(err, RP_USAGE, "%s %s: %.*s is there twice", option, text, (int)length,
+                           at);
+        seen |= bit;
+        if (!bit)
             return rp_fail(err, RP_USAGE,
                            "%s %s: use races, uninit, bounds, waits, or several with commas",
                            option, text);

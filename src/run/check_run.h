@@ -11,7 +11,7 @@ struct rp_err;
 struct rp_proc_end;
 struct rp_run_options;
 
-/** Tests a list of what is to be checked, "races,bounds".
+/** Tests a list of what is to be checked, "races,bounds", each once.
  * @return 0; RP_USAGE */
 int rp_check_words(const char *option, const char *text, struct rp_err *err);
 

@@ -56,7 +56,7 @@ struct rp_check_results {
     char **objects; /**< paths of copies of code objects; "" where there is none */
     size_t object_count;
     uint64_t processes; /**< that used the software device */
-    uint64_t left_out;  /**< findings for which there was no room */
+    uint64_t left_out;  /**< how often there was no room for one: it may be the same one */
 };
 
 /**

@@ -47,10 +47,7 @@ void rp_known_drop(struct rp_known_groups *t)
 
 static struct rp_known_groups *node_new(uint32_t level)
 {
-    const size_t bytes =
-        level ? sizeof(struct rp_known_groups) - sizeof(struct rp_known) + FAN * sizeof(void *)
-              : sizeof(struct rp_known_groups);
-    struct rp_known_groups *t = calloc(1, bytes > sizeof *t ? bytes : sizeof *t);
+    struct rp_known_groups *t = calloc(1, sizeof *t);
     if (t) {
         t->refs = 1;
         t->level = level;

@@ -22,7 +22,7 @@ static struct {
     pthread_mutex_t lock;
     struct rp_allocation *at;
     size_t count, room;
-    struct rp_allocation held[MOST_HELD]; /**< freed and not given back: a ring */
+    struct rp_allocation held[MOST_HELD + 1]; /**< freed and not given back: a ring */
     size_t first_held, held_count;
     uint64_t held_bytes;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -54,9 +54,10 @@ static bool make_room(void)
     return true;
 }
 
-uint64_t rp_allocation_padding(void)
+uint64_t rp_allocation_padding(uint64_t bytes)
 {
-    return rp_check_what() & RP_CHECK_BOUNDS ? RP_ALLOCATION_PADDING : 0;
+    const bool fits = bytes <= UINT64_MAX - RP_ALLOCATION_PADDING;
+    return rp_check_what() & RP_CHECK_BOUNDS && fits ? RP_ALLOCATION_PADDING : 0;
 }
 
 bool rp_allocation_is_filled(uint64_t bytes)
@@ -113,7 +114,7 @@ uint64_t rp_allocation_padding_of(uint64_t begin)
     pthread_mutex_lock(&all.lock);
     const bool known = find(begin);
     pthread_mutex_unlock(&all.lock);
-    return known ? rp_allocation_padding() : 0;
+    return known ? rp_allocation_padding(0) : 0;
 }
 
 void rp_allocation_forget(uint64_t begin)
@@ -125,33 +126,35 @@ void rp_allocation_forget(uint64_t begin)
     pthread_mutex_unlock(&all.lock);
 }
 
-/* Returns the address of the one that is held no more, or 0. Something that nobody is told of may
- * lie there soon. */
-static uint64_t release(void)
+uint64_t rp_allocation_release(void)
 {
-    if (all.held_count < MOST_HELD && all.held_bytes <= MOST_HELD_BYTES)
-        return 0;
-    const struct rp_allocation *a = &all.held[all.first_held++ % MOST_HELD];
-    const size_t at = behind(a->begin);
-    all.held_count--;
-    all.held_bytes -= a->bytes;
-    if (at && all.at[at - 1].begin == a->begin && all.at[at - 1].freed)
-        drop(at - 1);
-    return a->begin;
+    uint64_t begin = 0;
+    pthread_mutex_lock(&all.lock);
+    if (all.held_count > MOST_HELD || all.held_bytes > MOST_HELD_BYTES) {
+        const struct rp_allocation *a = &all.held[all.first_held];
+        const size_t at = behind(a->begin);
+        all.first_held = (all.first_held + 1) % (MOST_HELD + 1);
+        all.held_count--;
+        all.held_bytes -= a->bytes;
+        begin = a->begin;
+        /* Something that nobody is told of may lie there soon. */
+        if (at && all.at[at - 1].begin == begin && all.at[at - 1].freed)
+            drop(at - 1);
+    }
+    pthread_mutex_unlock(&all.lock);
+    return begin;
 }
 
-bool rp_allocation_free(uint64_t begin, uint64_t *ret_release)
+bool rp_allocation_free(uint64_t begin)
 {
-    *ret_release = 0;
     pthread_mutex_lock(&all.lock);
     struct rp_allocation *a = find(begin);
-    const bool held = a && rp_check_what() & RP_CHECK_BOUNDS && a->bytes <= MOST_HELD_BYTES / 4;
+    const bool held = a && rp_check_what() & RP_CHECK_BOUNDS && a->bytes <= MOST_HELD_BYTES / 4 &&
+                      all.held_count <= MOST_HELD;
     if (held) {
-        const struct rp_allocation now = *a;
         a->freed = true;
-        *ret_release = release();
-        all.held[(all.first_held + all.held_count++) % MOST_HELD] = now;
-        all.held_bytes += now.bytes;
+        all.held[(all.first_held + all.held_count++) % (MOST_HELD + 1)] = *a;
+        all.held_bytes += a->bytes;
     } else if (a) {
         drop((size_t)(a - all.at));
     }

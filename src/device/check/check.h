@@ -183,8 +183,9 @@ struct rp_allocation {
     bool of_hip; /**< HIP has made it of memory of its own, which it keeps */
 };
 
-/** Returns how many bytes an allocation is to get more than was asked for. */
-uint64_t rp_allocation_padding(void);
+/** Returns how many bytes an allocation is to get more than was asked for; none where no number
+ * has so many. */
+uint64_t rp_allocation_padding(uint64_t bytes);
 /** Returns how many bytes more the allocation has that begins there; 0 if none is known. */
 uint64_t rp_allocation_padding_of(uint64_t begin);
 /** Tests whether an allocation is to be filled, which takes the host's memory. */
@@ -196,11 +197,13 @@ void rp_allocation_add(const struct rp_allocation *fresh);
 void rp_allocation_forget(uint64_t begin);
 /**
  * The program has freed it. It stays known as such until another one takes its place.
- * @param ret_release  the allocation that is to be given back now, because enough others are held
- *                     back, so that what still comes there is found; 0: none
- * @return false: it is not known, and to be given back itself
+ * @return false: it is to be given back now. Otherwise it is held back, so that what still comes
+ * there is found
  */
-bool rp_allocation_free(uint64_t begin, uint64_t *ret_release);
+bool rp_allocation_free(uint64_t begin);
+/** Returns one that was held back and is to be given back now, because there are more than enough;
+ * 0: there is none. */
+uint64_t rp_allocation_release(void);
 /** Finds the allocation that an access is in, or else the nearest one, if one is near. */
 bool rp_allocation_near(uint64_t va, uint64_t bytes, struct rp_allocation *ret);
 /** Tests whether it is in the padding of an allocation, and so nobody's. */

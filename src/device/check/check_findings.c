@@ -55,7 +55,7 @@ static struct {
     uint32_t *slot, slot_count; /**< by a hash of the pc; a power of two */
     struct entry *found;
     uint32_t found_count, taken;
-    uint64_t left_out; /**< findings for which there was no room */
+    uint64_t left_out; /**< how often there was no room for one: it may be the same one */
     struct object object[MOST_OBJECTS];
     int object_count;
     unsigned what; /**< is checked */

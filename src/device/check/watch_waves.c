@@ -226,8 +226,7 @@ static void report_wait(const struct rp_wave *w, const struct rp_insn *in,
                                          .wave = w->id_in_group,
                                          .lane = rp_first_lane(RP_EXEC(w) ? RP_EXEC(w) : 1),
                                          .kind = written ? RP_PAST_WRITE : 0};
-    struct rp_finding f = {.dispatch = rp_check_dispatch_of(g, &f.dispatch_number),
-                           .kind = RP_FINDING_WAIT,
+    struct rp_finding f = {.kind = RP_FINDING_WAIT,
                            .first = here,
                            .second = here,
                            .address = p->index + (p->kind == RP_OPND_VGPR   ? 256u
@@ -237,6 +236,7 @@ static void report_wait(const struct rp_wave *w, const struct rp_insn *in,
                            .why = p->fmt == RP_FMT_SMEM || p->fmt == RP_FMT_DS
                                       ? "no s_waitcnt lgkmcnt waits for the load"
                                       : "no s_waitcnt vmcnt waits for the load"};
+    f.dispatch = rp_check_dispatch_of(g, &f.dispatch_number);
     f.first.site = p->site;
     f.first.kind = 0;
     f.second.site = rp_check_site(w->pc - in->size_bytes, in, w);

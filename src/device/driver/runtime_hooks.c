@@ -377,7 +377,7 @@ int hsa_amd_memory_pool_allocate(hsa_pool_t pool, size_t bytes, uint32_t flags, 
 {
     struct rp_device *device = rp_device_get();
     const bool checks = device && rp_check_what();
-    const size_t padding = checks ? rp_allocation_padding() : 0;
+    const size_t padding = checks ? rp_allocation_padding(bytes) : 0;
     const int rc = RP_RUNTIME(hsa_amd_memory_pool_allocate)(pool, bytes + padding, flags, ret);
     if (!rc && checks) {
         const uint64_t begin = (uint64_t)(uintptr_t)*ret;
@@ -390,13 +390,15 @@ int hsa_amd_memory_pool_allocate(hsa_pool_t pool, size_t bytes, uint32_t flags, 
 
 int hsa_amd_memory_pool_free(void *at)
 {
-    uint64_t release;
-    if (rp_check_what() && rp_allocation_free((uint64_t)(uintptr_t)at, &release)) {
-        if (!release)
-            return 0;
-        at = (void *)(uintptr_t)release;
+    uint64_t begin;
+    int rc = 0;
+    if (!rp_check_what() || !rp_allocation_free((uint64_t)(uintptr_t)at))
+        return RP_RUNTIME(hsa_amd_memory_pool_free)(at);
+    while ((begin = rp_allocation_release())) {
+        const int failed = RP_RUNTIME(hsa_amd_memory_pool_free)((void *)(uintptr_t)begin);
+        rc = rc ? rc : failed;
     }
-    return RP_RUNTIME(hsa_amd_memory_pool_free)(at);
+    return rc;
 }
 
 /* The runtime gives another process only whole allocations, and knows how large this one is. */
@@ -683,7 +685,7 @@ static int note_allocation(int rc, void **ret, size_t bytes)
         int(*next) types = HIP(name);                                                              \
         const size_t asked = bytes;                                                                \
         if (bytes && rp_device_get()) /* Before it is made nothing knows of checks. */             \
-            bytes += rp_allocation_padding();                                                      \
+            bytes += rp_allocation_padding(bytes);                                                 \
         return next ? note_allocation(next names, ret, asked) : HIP_ERROR_NOT_INITIALIZED;         \
     }
 ALLOCATION(hipMallocManaged, (void **ret, size_t bytes, unsigned flags), (ret, bytes, flags))

@@ -72,5 +72,7 @@ python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/replay.schema.json" 
 replayed 0 --check bounds
 expect 2 rocm-perf replay full-vm --capture-dir cap --check race
 says err "use races, uninit, bounds, waits, or several with commas"
+expect 2 rocm-perf replay full-vm --capture-dir cap --check races,bounds,races
+says err "races is there twice"
 expect 2 rocm-perf replay full-vm --capture-dir cap --check races --device gpu
 says err "--check is done by the software MI300X"
