@@ -337,14 +337,6 @@ static uint32_t first_of(uint32_t a, uint32_t b)
     return a ? a : b;
 }
 
-static double memory_peak(const struct rp_arch *arch, const struct rp_arch_product *product)
-{
-    if (!product)
-        return 0;
-    return (double)product->memory_width_bits / 8 * product->memory_clock_mhz *
-           arch->memory_transfers_per_clock / 1000;
-}
-
 /* Returns the number by which a mode that the driver knows divides the GPU; 0: it is no mode. */
 static uint32_t compute_parts(const char *mode, uint32_t xcc_count)
 {
@@ -417,7 +409,7 @@ static void describe(const struct rp_counted_device *facts, struct rp_roofline_d
         d->engine_clock_mhz = first_of(facts->engine_clock_mhz, product->engine_clock_mhz);
     }
     memory_share = take_part(facts, product, d);
-    set_ceilings(d, arch ? memory_peak(arch, found) / memory_share : 0,
+    set_ceilings(d, found ? rp_arch_memory_peak(arch, found) / memory_share : 0,
                  arch ? arch->l2_channels_per_xcc * d->xcc_count : 0, options);
 }
 

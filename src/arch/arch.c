@@ -69,12 +69,26 @@ const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
             fits(memory_clock_mhz, p->memory_clock_mhz))
             return p;
     }
-    /* A partitioned or power-capped device keeps its id but not its CU count and clocks. */
+    /* A power-capped device keeps its id but not its clocks, a partitioned one not its CU count. */
+    for (uint32_t i = 0; pci_device_id && i < arch->product_count; i++) {
+        const struct rp_arch_product *p = &arch->products[i];
+
+        if (p->pci_device_id == pci_device_id && p->compute_units == compute_units)
+            return p;
+    }
     for (uint32_t i = 0; pci_device_id && i < arch->product_count; i++) {
         if (arch->products[i].pci_device_id == pci_device_id)
             return &arch->products[i];
     }
     return NULL;
+}
+
+double rp_arch_memory_peak(const struct rp_arch *arch, const struct rp_arch_product *product)
+{
+    if (product == arch->products)
+        return arch->hbm_peak_gbps;
+    return (double)product->memory_width_bits / 8 * product->memory_clock_mhz *
+           arch->memory_transfers_per_clock / 1000;
 }
 
 /* Finds one product of an architecture by the words that a user types. */
@@ -116,8 +130,7 @@ static void take_product(struct rp_arch *arch, const struct rp_arch_product *p)
     arch->apu = p->apu;
     if (p->timing)
         arch->timing = p->timing;
-    arch->hbm_peak_gbps = (double)p->memory_width_bits / 8 * p->memory_clock_mhz *
-                          arch->memory_transfers_per_clock / 1000;
+    arch->hbm_peak_gbps = rp_arch_memory_peak(arch, p);
 }
 
 static const struct rp_arch_product *find_product(const struct rp_arch *arch, const char *word)

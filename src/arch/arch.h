@@ -1,6 +1,6 @@
 /**
  * @file arch.h
- * @brief This header says what is known of each GPU: one data file per GPU, one row in archs.def.
+ * @brief This header says what is known of each GPU: one row in archs.def each.
  */
 #ifndef RP_ARCH_ARCH_H
 #define RP_ARCH_ARCH_H
@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All numbers are data, each with its source beside it; rules that use them (occupancy, roofline)
- * are in analyze, and the software device reads the same table. 0 or an empty string means
- * "unknown", never a real zero; fields where zero is meaningful say so.
+/* Each GPU, or a family of nearly equal ones, has a data file. All numbers are data, each with its
+ * source beside it; rules that use them (occupancy, roofline) are in analyze, and the software
+ * device reads the same table. 0 or an empty string means "unknown", never a real zero; fields
+ * where zero is meaningful say so.
  */
 
 /** How the register counts of a code object relate to the allocated vector registers. */
@@ -155,7 +156,7 @@ struct rp_arch {
     uint32_t memory_transfers_per_clock; /**< peak = width / 8 * clock * this */
     uint64_t memory_bytes;
     bool apu;                    /**< as of rp_arch_product */
-    double hbm_peak_gbps;        /**< 1e9 bytes per second */
+    double hbm_peak_gbps;        /**< 1e9 bytes per second; may be known where the clock is not */
     double hbm_efficiency;       /**< share of the peak that streaming kernels reach; 0 = unknown */
     uint32_t hbm_latency_cycles; /**< engine clocks, load to use, cache miss */
     double host_link_gbps;       /**< payload to or from host memory, one direction; 0 = unknown */
@@ -204,11 +205,15 @@ const struct rp_arch *rp_arch_find(const char *name);
 
 /**
  * Tells the product by the PCI device id; where products share one (or it is 0, unknown), by the
- * CU count and the memory clock, each ignored when 0. NULL if none fits or nothing is known.
+ * CU count and the memory clock, each ignored when 0. Known ids need no known clock. NULL if none
+ * fits or nothing is known.
  */
 const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
                                                    uint32_t pci_device_id, uint32_t compute_units,
                                                    uint32_t memory_clock_mhz);
+
+/** Returns the peak bandwidth of a product's memory in 1e9 bytes per second. 0: not known */
+double rp_arch_memory_peak(const struct rp_arch *arch, const struct rp_arch_product *product);
 
 /**
  * The architecture with the shape, clocks and memory of one of its products.

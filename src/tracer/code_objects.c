@@ -86,7 +86,10 @@ static int kd_registers(const char *gfx, const uint8_t kd[RP_KD_BYTES], struct r
 
     if (major >= 10) {
         ret->wave_size = properties & PROPERTY_WAVE32 ? 32 : 64;
-        ret->arch_vgpr_count = (vgpr + 1) * (ret->wave_size == 32 ? 8 : 4);
+        /* Waves of gfx125x can have 1024 registers, in as many bits. */
+        ret->arch_vgpr_count = (vgpr + 1) * (strncmp(name, "125", 3) == 0 ? 16
+                                             : ret->wave_size == 32       ? 8
+                                                                          : 4);
         ret->accum_vgpr_count = 0;
         ret->sgpr_count = SGPR_FIXED_GFX10;
         return 0;

@@ -27,6 +27,10 @@ static const struct {
     {"gfx1030", 5, 0, 1 << 10, 128, 48, 0, 32},
     {"gfx1030", 5, 0, 0, 128, 24, 0, 64},
     {"gfx1100", 11, 0, 1 << 10, 128, 96, 0, 32},
+    {"gfx1201", 11, 0, 0, 128, 48, 0, 64},
+    /* LLVM 22's descriptor of a kernel of 201 registers, and the most that there are. */
+    {"gfx1250", 0xc00f000c, 0x10, 0x408, 128, 208, 0, 32},
+    {"gfx1250", 63, 0, 0x408, 128, 1024, 0, 32},
 };
 
 static void counts(void **state)
