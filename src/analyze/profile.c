@@ -611,9 +611,12 @@ static void set_geometry(const struct rp_profile *profile, const struct rp_kerne
     };
     if (agent->vgprs_doubled && res->arch_vgpr <= UINT32_MAX / 2)
         res->arch_vgpr *= 2;
-    if (id->symbol_known)
+    if (id->symbol_known) {
         rp_occupancy_compute(agent->arch, res, &kernel->occupancy);
-    else
+        if (!agent->arch && strcmp(agent->name, "unknown") != 0)
+            snprintf(kernel->occupancy.reason, sizeof kernel->occupancy.reason,
+                     "the architecture %s is not in the table", agent->name);
+    } else
         snprintf(kernel->occupancy.reason, sizeof kernel->occupancy.reason,
                  "the trace has no symbol of this kernel");
 }

@@ -605,7 +605,11 @@ static bool note_kernel(struct rp_roofline *r, const struct rp_roofline_kernel *
                           "the files do not say which GPU it was: bytes that depend on it, and the"
                           " ceilings, are unknown without --arch");
     else if (!d->ceilings.gflops[RP_FLOP_VALU_F32].known)
-        ok = rp_roof_note(r, "ceilings of %s are not known", d->arch);
+        ok = rp_roof_note(r,
+                          d->ceilings.gbps[RP_LEVEL_HBM].known
+                              ? "ceilings of %s are not known, except that of its memory"
+                              : "ceilings of %s are not known",
+                          d->arch);
     if (ok && k->flops_by_width)
         ok = rp_roof_note(r, "FLOPs by the simple model, 8 for each vector instruction, can be far"
                              " off: see flop_model of each kernel");

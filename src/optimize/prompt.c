@@ -268,12 +268,16 @@ static void add_hardware(struct rp_prompt_parts *parts, const struct rp_kernel_f
                   arch->vgprs_per_simd,
                   arch->vgpr_file == RP_VGPR_UNIFIED ? ", accumulation registers included" : "",
                   arch->vgpr_granule);
-    rp_buf_printf(out, "- LDS: %u bytes per compute unit, in %u banks\n", arch->lds_bytes_per_cu,
-                  arch->lds_banks);
-    if (arch->l1_bytes && arch->l2_bytes)
-        rp_buf_printf(
-            out, "- caches: L1 %u bytes per compute unit in lines of %u, L2 %u bytes per XCD\n",
-            arch->l1_bytes, arch->l1_line_bytes, arch->l2_bytes);
+    rp_buf_printf(out, "- LDS: %u bytes per compute unit", arch->lds_bytes_per_cu);
+    if (arch->lds_banks)
+        rp_buf_printf(out, ", in %u banks", arch->lds_banks);
+    rp_buf_puts(out, "\n");
+    if (!arch->l1_bytes || !arch->l2_bytes)
+        return;
+    rp_buf_printf(out, "- caches: L1 %u bytes per compute unit", arch->l1_bytes);
+    if (arch->l1_line_bytes)
+        rp_buf_printf(out, " in lines of %u", arch->l1_line_bytes);
+    rp_buf_printf(out, ", L2 %u bytes per XCD\n", arch->l2_bytes);
 }
 
 static void add_limits(struct rp_buf *out, const struct rp_kernel_facts *f)

@@ -249,13 +249,17 @@ static void describes_the_gpu_from_the_trace(void **state)
     put_agent(lab, 3, "gfx999", "", "{\"cu_count\":[304]}");
     put_agent(lab, 4, "gfx1030", NULL, "{\"cu_count\":-5,\"wave_front_size\":\"x\"}");
     put_agent(lab, 5, "gfx90a", "", "{\"cu_count\":104}"); /* runs nothing */
-    for (int64_t i = 1; i <= 4; i++) {
+    put_agent(lab, 6, "gfx1201", "", "{\"cu_count\":56,\"device_id\":30032}");
+    put_agent(lab, 7, "gfx1250", "", "{\"wave_front_size\":32}");
+    for (int64_t i = 1; i <= 7; i++) {
+        if (i == 5)
+            continue;
         put_kernel(lab, i, i, "k.kd", "k", 8, 0);
         put_dispatch(lab, (struct launch){i, i, i, 10 * i, 10 * i + 5, 64, 64, 0});
     }
     finish(lab);
     p = compute(lab);
-    assert_int_equal(p->agent_count, 4);
+    assert_int_equal(p->agent_count, 6);
 
     assert_string_equal(p->agents[0].product, "AMD Instinct MI300X");
     assert_int_equal(p->agents[0].compute_units, 304);
@@ -275,12 +279,25 @@ static void describes_the_gpu_from_the_trace(void **state)
     assert_int_equal(p->agents[3].compute_units, 80);
     assert_int_equal(p->agents[3].wave_size, 32);
 
-    /* One kernel on four GPUs is four rows; equal times and names: in the order of the GPUs. */
-    assert_int_equal(p->kernel_count, 4);
-    for (uint32_t i = 0; i < 4; i++)
+    assert_string_equal(p->agents[4].product, "AMD Radeon RX 9070");
+    assert_string_equal(p->agents[4].family, "RDNA4");
+    assert_int_equal(p->agents[4].memory_clock_mhz, 1258);
+    assert_int_equal(p->agents[5].compute_units, 256);
+    assert_int_equal(p->agents[5].lds_bytes_per_cu, 320 * 1024);
+
+    /* One kernel on six GPUs is six rows; equal times and names: in the order of the GPUs. */
+    assert_int_equal(p->kernel_count, 6);
+    for (uint32_t i = 0; i < 6; i++)
         assert_int_equal(p->kernels[i].agent, i);
     assert_false(p->kernels[2].occupancy.known);
+    assert_string_equal(p->kernels[2].occupancy.reason,
+                        "the architecture gfx999 is not in the table");
     assert_int_equal(p->kernels[3].occupancy.wave_size, 32);
+    assert_int_equal(p->kernels[4].occupancy.max_waves_per_cu, 64); /* of two CUs */
+    assert_int_equal(p->kernels[4].occupancy.cus_per_block, 2);
+    assert_true(p->kernels[5].occupancy.known);
+    assert_int_equal(p->kernels[5].occupancy.max_waves_per_cu, 64);
+    assert_int_equal(p->kernels[5].occupancy.cus_per_block, 1);
     rp_profile_free(p);
 }
 

@@ -366,12 +366,44 @@ static void declarations(void **state)
     }
 }
 
+/* What is not known of a GPU is not said to be 0. */
+static void unknown_hardware(void **state)
+{
+    static const struct {
+        const char *arch, *lines;
+    } rows[] = {
+        {"gfx1201", "- architecture: gfx1201\n"
+                    "- wavefront: 32 work-items; 2 SIMDs per compute unit, at most 16 waves each\n"
+                    "- vector registers: 1536 per lane and SIMD, given in steps of 24\n"
+                    "- LDS: 65536 bytes per compute unit\n"
+                    "- caches: L1 32768 bytes per compute unit, L2 8388608 bytes per XCD\n\n"},
+        {"gfx1250", "- vector registers: 1024 per lane and SIMD, given in steps of 16\n"
+                    "- LDS: 327680 bytes per compute unit\n\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rp_kernel_facts facts = {.arch = (char *)(uintptr_t)rows[i].arch};
+        struct made m;
+        struct rp_proposer_input in = {
+            .source = &m.source, .facts = &facts, .scope = RP_EDIT_UNROLL};
+        struct rp_llm_prompt prompt;
+
+        make(&m, small);
+        prompt = ask(&in, 10000);
+        assert_non_null(strstr(prompt.user, rows[i].lines));
+        rp_llm_prompt_free(&prompt);
+        free(m.source.text);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole),  cmocka_unit_test(diagnostics),
-        cmocka_unit_test(fences), cmocka_unit_test(long_proposals),
-        cmocka_unit_test(room),   cmocka_unit_test(declarations),
+        cmocka_unit_test(whole),          cmocka_unit_test(unknown_hardware),
+        cmocka_unit_test(diagnostics),    cmocka_unit_test(fences),
+        cmocka_unit_test(long_proposals), cmocka_unit_test(room),
+        cmocka_unit_test(declarations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
