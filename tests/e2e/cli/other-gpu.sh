@@ -10,6 +10,10 @@ says err 'gfx1100'
 says err 'compile with --offload-arch=gfx942'
 expect 5 rocm-perf profile --device software --runs 1 ./other
 says err 'compile with --offload-arch=gfx942'
+# GPUs that the suite knows as data.
+rocm-perf hipcc --offload-arch=gfx1201 --offload-arch=gfx1250 "$SOURCE/examples/vector_add.hip" -I "$SOURCE/examples" -o data
+expect 5 rocm-perf profile --device software --runs 1 ./data
+says err 'data has device code for gfx1201, gfx1250 only'
 rocm-perf hipcc --offload-arch=gfx90a --offload-arch=gfx942 "$SOURCE/examples/vector_add.hip" -I "$SOURCE/examples" -o both
 expect 0 rocm-perf run --device software ./both
 if grep -q 'device code' err; then fail 'warns about a program that runs'; fi

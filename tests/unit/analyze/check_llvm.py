@@ -55,6 +55,11 @@ def compiler():
     sys.exit(f"check_llvm.py: no clang++ below {root}")
 
 
+def known_targets(clang):
+    return subprocess.run([clang, "--target=amdgcn-amd-amdhsa", "--print-supported-cpus"],
+                          capture_output=True, text=True, check=False).stderr.split()
+
+
 def choose(rng, target):
     """Resources that one workgroup of that size can have."""
     isa, wave, accumulates, granule, simds = target
@@ -131,8 +136,7 @@ def main(args):
     clang = compiler()
     rng = random.Random(2026)
     compared = failures = 0
-    known = subprocess.run([clang, "--target=amdgcn-amd-amdhsa", "--print-supported-cpus"],
-                           capture_output=True, text=True, check=False).stderr.split()
+    known = known_targets(clang)
     for target in TARGETS:
         if target[0] not in known:
             print(f"{target[0]} is skipped: {clang} does not know it")
