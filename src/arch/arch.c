@@ -70,7 +70,7 @@ const struct rp_arch_product *rp_arch_product_find(const struct rp_arch *arch,
             return p;
     }
     /* A power-capped device keeps its id but not its clocks, a partitioned one not its CU count. */
-    for (uint32_t i = 0; pci_device_id && i < arch->product_count; i++) {
+    for (uint32_t i = 0; pci_device_id && compute_units && i < arch->product_count; i++) {
         const struct rp_arch_product *p = &arch->products[i];
 
         if (p->pci_device_id == pci_device_id && p->compute_units == compute_units)

@@ -1,9 +1,10 @@
 /* gfx1250: CDNA5, Instinct MI455X. A CU is here what LLVM takes for one: the work-group processor
  * of four SIMDs, whose waves share a workgroup. Nothing was taken from a real one.
  *
- * Sources: [DS] AMD product pages of the Instinct MI400 series; [LLVM] LLVM 22's AMDGPU target
- * description, user guide and what its compiler reports. LLVM says 16 wave slots of a SIMD; an
- * article of chipsandcheese.com on LLVM's changes says 20.
+ * Sources: [DS] AMD's product page and white paper of the Instinct MI455X, and its talk at Hot
+ * Chips 2026, as those who read them quote them; [LLVM] LLVM 22's AMDGPU target description, user
+ * guide and what its compiler reports. LLVM says 16 wave slots of a SIMD; an article of
+ * chipsandcheese.com on LLVM's changes says 20.
  */
 #include "arch/arch.h"
 

@@ -204,7 +204,7 @@ static const struct rp_arch_product products_gfx1102[] = {
     },
     {
         .name = "AMD Radeon RX 7600 XT",
-        .pci_device_id = 0x7480, /* [IDS] */
+        .pci_device_id = 0x7480, /* [IDS] told from the RX 7600 by its name alone */
         .compute_units = 32,     /* [DS] */
         .xcc_count = 1,
         .engine_clock_mhz = 2755,   /* [DS] boost */

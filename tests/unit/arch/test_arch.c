@@ -137,6 +137,7 @@ static void tells_products_apart(void **state)
         {"gfx1100", 0x744c, 84, 1249, "AMD Radeon RX 7900 XT"}, /* the clock is not quite ours */
         {"gfx1101", 0x747e, 54, 0, "AMD Radeon RX 7700 XT"},
         {"gfx1101", 0x7470, 0, 0, "AMD Radeon Pro W7700"},
+        {"gfx1101", 0x747e, 0, 1300, "AMD Radeon RX 7800 XT"}, /* the first of that id */
         {"gfx1102", 0x7480, 32, 1125, "AMD Radeon RX 7600"},
         {"gfx1151", 0x1586, 32, 1000, "AMD Radeon 8050S Graphics"},
         {"gfx1200", 0x7590, 28, 0, "AMD Radeon RX 9060"},
