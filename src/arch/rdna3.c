@@ -3,10 +3,10 @@
  * mode, the compiler's default: the waves of one workgroup share a work-group processor of two CUs.
  *
  * Sources: [DS] AMD product pages of the Radeon RX 7000 and RX 9000 series, Radeon Pro W7900,
- * Radeon AI PRO R9700 and Ryzen AI Max; [LLVM] LLVM's AMDGPU target description; [IDS] libdrm's
- * amdgpu.ids; [Mesa] Mesa's ac_gpu_info; [ISA] RDNA3 shader ISA manual; [SPEC] table of GPU
- * hardware specifications in AMD's ROCm documentation; [SMI] what rocm-smi and rocminfo print on
- * real ones.
+ * Radeon AI PRO R9700 and Ryzen AI Max (of all but gfx1100 as others quote them); [LLVM] LLVM's
+ * AMDGPU target description; [IDS] libdrm's amdgpu.ids; [Mesa] Mesa's ac_gpu_info; [ISA] RDNA3
+ * shader ISA manual; [SPEC] table of GPU hardware specifications in AMD's ROCm documentation; [SMI]
+ * what rocm-smi and rocminfo print on real ones.
  */
 #include "arch/arch.h"
 
