@@ -144,6 +144,7 @@ struct rp_sync {
     struct rp_known_groups *told;
     bool atomic; /**< surely: not only by stores that may be plain */
     bool taken;  /**< a wave has looked what others published there */
+    bool waited; /**< a loop that only waits has loaded it */
     uint32_t last_group, last_wave, last_version; /**< who told last */
 };
 
@@ -221,7 +222,6 @@ enum {
     RP_PAST_BOTH = 1u << 3,   /**< it reads and writes */
     RP_PAST_BY_DMA = 1u << 4, /**< LDS written by a load from memory */
     RP_PAST_MAYBE = 1u << 5,  /**< instructions do not tell whether it is atomic (gfx90a) */
-    RP_PAST_POLLS = 1u << 6,  /**< a load of a loop that does nothing but wait */
 };
 
 /** One access of a dword; wave 0 means none. */

@@ -192,14 +192,16 @@ static bool changes_address(const struct rp_insn *in, const struct rp_insn *load
     return false;
 }
 
-/* A loop waits if it stores nothing and loads the same again. */
+/* A loop waits if it stores nothing, nor by an atomic that returns nothing, and loads the same
+ * again. */
 static bool loop_waits(struct rp_wave *w, uint64_t from, uint64_t to, const struct rp_insn *load)
 {
     struct rp_insn in;
     for (uint64_t pc = from; pc < to;) {
         const unsigned bytes = decode(w, pc, &in);
         const uint8_t access = rp_op_rows[in.op].access;
-        if (!bytes || access == RP_ACCESS_STORE || in.op == RP_OP_s_barrier ||
+        const bool adds = access == RP_ACCESS_ATOMIC && in.dst.kind == RP_OPND_NONE;
+        if (!bytes || access == RP_ACCESS_STORE || adds || in.op == RP_OP_s_barrier ||
             changes_address(&in, load))
             return false;
         pc += bytes;
@@ -215,7 +217,7 @@ static bool loads_again(struct rp_wave *w, uint64_t from, uint64_t to, const str
         const unsigned bytes = decode(w, pc, &in);
         if (!bytes)
             return false;
-        if (in.op == load->op && in.offset == load->offset &&
+        if (in.op == load->op && in.offset == load->offset && in.flags == load->flags &&
             in.src[0].index == load->src[0].index && in.src[2].index == load->src[2].index)
             return true;
         pc += bytes;

@@ -16,19 +16,19 @@
 
 enum { MOST_KEPT = 16, WORDS = RP_SHADOW_CELLS / 64, MOST_PAGES = 1 << 14, MOST_SYNCS = 1 << 16 };
 
-/* What a dispatch has done to a dword. Polls are reads too. */
-enum use { WRITES, UPDATES, READS, POLLS, USES };
+enum use { WRITES, UPDATES, READS, USES };
 
 struct footprint_page {
     uint64_t number;
-    uint64_t used[USES][WORDS]; /**< a bit for each dword */
-    struct rp_past by[USES];    /**< the first access of each kind */
+    uint64_t used[USES][WORDS];       /**< a bit for each dword */
+    uint8_t (*part)[RP_SHADOW_CELLS]; /**< of each use its bytes; NULL: of each dword, all */
+    struct rp_past by[USES];          /**< the first access of each kind */
 };
 
 /* A place that waves synchronise at: its address in dwords, and whether they published something
- * there and looked for what others did. */
+ * there, looked for what others did, and waited in a loop. */
 struct meeting {
-    uint64_t address : 62, published : 1, taken : 1;
+    uint64_t address : 61, published : 1, taken : 1, waited : 1;
 };
 
 struct footprint {
@@ -50,9 +50,15 @@ static void note(struct footprint_page *p, enum use use, unsigned cell, const st
 {
     if (!t->wave)
         return;
-    p->used[use][cell / 64] |= 1ull << cell % 64;
+    const uint64_t bit = 1ull << cell % 64;
+    const bool again = p->used[use][cell / 64] & bit;
+    p->used[use][cell / 64] |= bit;
     if (!p->by[use].wave)
         p->by[use] = *t;
+    if (t->mask != 15 && !p->part && (p->part = malloc(USES * sizeof *p->part)))
+        memset(p->part, 15, USES * sizeof *p->part);
+    if (p->part)
+        p->part[use][cell] = (uint8_t)(t->mask | (again ? p->part[use][cell] : 0));
 }
 
 /* Reads of an atomic's kind are ordered with atomics. */
@@ -75,11 +81,8 @@ static void note_page(void *data, uint64_t number, const struct rp_shadow *cells
         note(p, WRITES, i, &cells[i].write);
         note(p, UPDATES, i, &cells[i].update);
         for (unsigned r = 0; r < 2; r++)
-            if (!(cells[i].read[r].kind & RP_PAST_ATOMIC)) {
+            if (!(cells[i].read[r].kind & RP_PAST_ATOMIC))
                 note(p, READS, i, &cells[i].read[r]);
-                if (cells[i].read[r].kind & RP_PAST_POLLS)
-                    note(p, POLLS, i, &cells[i].read[r]);
-            }
     }
 }
 
@@ -95,8 +98,10 @@ static void note_sync(void *data, const struct rp_sync *sync)
         f->syncs = grown;
         f->sync_room = room;
     }
-    f->syncs[f->sync_count++] = (struct meeting){
-        .address = sync->address, .published = sync->told != NULL, .taken = sync->taken};
+    f->syncs[f->sync_count++] = (struct meeting){.address = sync->address,
+                                                 .published = sync->told != NULL,
+                                                 .taken = sync->taken,
+                                                 .waited = sync->waited};
 }
 
 static int by_address(const void *a, const void *b)
@@ -125,49 +130,56 @@ static void report(const struct pair *pair, const struct footprint_page *a, enum
                              b->number * RP_SHADOW_PAGE + 4ull * cell);
 }
 
-/* Reports the first dword of two kinds of uses. */
+static unsigned bytes_of(const struct footprint_page *p, enum use use, unsigned cell)
+{
+    return p->part ? p->part[use][cell] : 15;
+}
+
+/* Reports the first dword of two kinds of uses of which both have a byte. */
 static void compare_uses(const struct pair *pair, const struct footprint_page *a, enum use of_a,
                          const struct footprint_page *b, enum use of_b)
 {
-    for (unsigned i = 0; i < WORDS; i++) {
-        const uint64_t both = a->used[of_a][i] & b->used[of_b][i];
-        if (!both)
-            continue;
-        report(pair, a, of_a, b, of_b, 64 * i + (unsigned)__builtin_ctzll(both));
-        return;
-    }
+    for (unsigned i = 0; i < WORDS; i++)
+        for (uint64_t both = a->used[of_a][i] & b->used[of_b][i]; both; both &= both - 1) {
+            const unsigned cell = 64 * i + (unsigned)__builtin_ctzll(both);
+            if (!(bytes_of(a, of_a, cell) & bytes_of(b, of_b, cell)))
+                continue;
+            report(pair, a, of_a, b, of_b, cell);
+            return;
+        }
 }
 
-static bool compare_pages(const struct pair *pair, const struct footprint_page *a,
+static void compare_pages(const struct pair *pair, const struct footprint_page *a,
                           const struct footprint_page *b)
 {
-    for (unsigned of_a = 0; of_a < POLLS; of_a++)
-        for (unsigned of_b = 0; of_b < POLLS; of_b++) {
+    for (unsigned of_a = 0; of_a < USES; of_a++)
+        for (unsigned of_b = 0; of_b < USES; of_b++) {
             const bool writes = of_a != READS || of_b != READS;
             if (writes && !(of_a == UPDATES && of_b == UPDATES))
                 compare_uses(pair, a, (enum use)of_a, b, (enum use)of_b);
         }
-    return false;
 }
 
-/* Tests whether one has waited in this page for what the other stored, be it without an atomic, as
- * messages of data and flag are. */
-static bool waits_for(const struct footprint_page *a, const struct footprint_page *b)
+static bool stores(const struct footprint *f, uint64_t dword)
 {
-    for (unsigned i = 0; i < WORDS; i++)
-        if (a->used[POLLS][i] & (b->used[WRITES][i] | b->used[UPDATES][i]))
+    const struct footprint_page wanted = {.number = 4 * dword / RP_SHADOW_PAGE};
+    const struct footprint_page *p =
+        f->count ? bsearch(&wanted, f->pages, f->count, sizeof *f->pages, by_number) : NULL;
+    const unsigned cell = dword % RP_SHADOW_CELLS;
+    return p && (p->used[WRITES][cell / 64] | p->used[UPDATES][cell / 64]) >> cell % 64 & 1;
+}
+
+/* Tests whether one waits in a loop for what the other stores, be it without an atomic, as messages
+ * of data and flag are. */
+static bool waits_for(const struct footprint *a, const struct footprint *b)
+{
+    for (size_t i = 0; i < a->sync_count; i++)
+        if (a->syncs[i].waited && stores(b, a->syncs[i].address))
             return true;
     return false;
 }
 
-static bool page_talks(const struct pair *pair, const struct footprint_page *a,
-                       const struct footprint_page *b)
-{
-    (void)pair;
-    return waits_for(a, b) || waits_for(b, a);
-}
-
-/* Tests whether one has looked for what the other published. */
+/* Tests whether one looks by an atomic for what the other stores by one. */
 static bool meet(const struct footprint *a, const struct footprint *b)
 {
     for (size_t i = 0, j = 0; i < a->sync_count && j < b->sync_count;) {
@@ -180,33 +192,26 @@ static bool meet(const struct footprint *a, const struct footprint *b)
     return false;
 }
 
-/* Goes through the pages that both have accessed until @p visit returns true, and returns whether
- * it has. */
-static bool visit_common(const struct pair *pair,
-                         bool (*visit)(const struct pair *, const struct footprint_page *,
-                                       const struct footprint_page *))
+static void compare(const struct pair *pair)
 {
     const struct footprint *a = pair->before, *b = pair->after;
+    if (meet(a, b) || waits_for(a, b) || waits_for(b, a))
+        return;
     for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
         const uint64_t left = a->pages[i].number, right = b->pages[j].number;
-        if (left == right && visit(pair, &a->pages[i], &b->pages[j]))
-            return true;
+        if (left == right)
+            compare_pages(pair, &a->pages[i], &b->pages[j]);
         i += left <= right;
         j += right <= left;
     }
-    return false;
-}
-
-static void compare(const struct pair *pair)
-{
-    if (!meet(pair->before, pair->after) && !visit_common(pair, page_talks))
-        visit_common(pair, compare_pages);
 }
 
 void rp_footprint_add(struct rp_check_dispatch *c, const struct rp_kernel *kernel, uint64_t queue,
                       uint64_t start, uint64_t end)
 {
     struct footprint *f = &kept.at[kept.next++ % MOST_KEPT];
+    for (size_t i = 0; i < f->count; i++)
+        free(f->pages[i].part);
     f->queue = queue;
     f->start = start;
     f->end = end;

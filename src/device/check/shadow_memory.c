@@ -3,8 +3,9 @@
  * which writes, must be ordered (access_history.c) or be atomics.
  *
  * A dword keeps its latest write and two reads since. Reads that have happened before a later one
- * need not be kept; of those that are left, two by different waves, and if there are any, of
- * different workgroups, are enough to find one that a write is not ordered with.
+ * need not be kept; of those that are left, two by different waves are kept, and if there are any,
+ * of different workgroups: a write that is ordered with these two and with no third one is not
+ * found.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -345,6 +346,16 @@ static uint32_t stored(const struct rp_watch *a, unsigned lane, uint64_t address
     return (uint32_t)(low << shift | before >> (32 - shift));
 }
 
+/* Which bytes of a dword an access has. */
+static inline unsigned mask_of(uint64_t va, unsigned bytes, uint64_t dword)
+{
+    if (va >= dword + 4 || va + bytes <= dword)
+        return 0;
+    const uint64_t begin = va > dword ? va - dword : 0;
+    const uint64_t end = va + bytes - dword < 4 ? va + bytes - dword : 4;
+    return (15u << begin) & (15u >> (4 - end));
+}
+
 static uint32_t bytes_of_mask(unsigned mask)
 {
     return (mask & 1 ? 0xffu : 0) | (mask & 2 ? 0xff00u : 0) | (mask & 4 ? 0xff0000u : 0) |
@@ -367,19 +378,20 @@ static bool is_same_value(struct rp_watch *a, unsigned lane, uint64_t address, u
 static void lanes_collide(struct rp_watch *a, struct rp_past *t, unsigned lane, uint64_t address,
                           unsigned mask)
 {
-    if (!a->value ||
-        !((stored(a, t->lane, address) ^ stored(a, lane, address)) & bytes_of_mask(mask & t->mask)))
+    const unsigned both = mask & mask_of(a->va[t->lane], a->bytes, address);
+    if (!a->value || !both ||
+        !((stored(a, t->lane, address) ^ stored(a, lane, address)) & bytes_of_mask(both)))
         return;
     report(a, t, RP_FINDING_LANES, lane, address, "lanes of one instruction are not ordered");
 }
 
 /* A wave loads with an atomic and stores with another: what others store in between is lost. */
 static void atomics_conflict(struct rp_watch *a, const struct rp_shadow *c, unsigned lane,
-                             uint64_t address, uint32_t me)
+                             unsigned mask, uint64_t address, uint32_t me)
 {
     const struct rp_past *t = &c->update;
     if (!(a->kind & RP_PAST_WRITE) || a->kind & RP_PAST_BOTH || a->lds ||
-        is_same_value(a, lane, address, 15))
+        is_same_value(a, lane, address, mask))
         return;
     for (unsigned i = 0; i < 2; i++)
         if (c->read[i].wave == me && c->read[i].lane == lane &&
@@ -389,25 +401,27 @@ static void atomics_conflict(struct rp_watch *a, const struct rp_shadow *c, unsi
 
 /* Waves of a workgroup take turns, so that a load sees what the other one has stored: that alone
  * has ordered them. */
-static void lucky_reads(struct rp_watch *a, const struct rp_shadow *c, unsigned lane,
+static void lucky_reads(struct rp_watch *a, const struct rp_shadow *c, unsigned lane, unsigned mask,
                         uint64_t address, uint32_t me)
 {
     for (unsigned i = 0; i < 2; i++)
         if (c->read[i].lucky && c->read[i].wave == me && c->read[i].lane == lane &&
             c->update.wave != me && !rp_site_polls(c->read[i].site, a->wave) &&
-            !is_same_value(a, lane, address, 15))
+            !is_same_value(a, lane, address, mask))
             report(a, &c->update, RP_FINDING_LOST, lane, address,
                    "a load and a store are no atomic update");
 }
 
 /* The access conflicts with @p t, which has not happened before. */
-static void conflict(struct rp_watch *a, struct rp_shadow *c, struct rp_past *t, unsigned lane,
-                     uint64_t address, uint32_t me)
+static void conflict(struct rp_watch *a, struct rp_shadow *c, struct rp_past *t,
+                     const struct rp_past *now, uint64_t address)
 {
+    const unsigned lane = now->lane;
+    const uint32_t me = now->wave;
     const bool writes = a->kind & RP_PAST_WRITE;
     if (is_atomic(a, t, a->kind) && is_atomic(a, t, t->kind)) {
         if (t == &c->update)
-            atomics_conflict(a, c, lane, address, me);
+            atomics_conflict(a, c, lane, now->mask, address, me);
         return;
     }
     if (counts_as_atomic(a, t, a->kind, a->site, address) &&
@@ -422,13 +436,13 @@ static void conflict(struct rp_watch *a, struct rp_shadow *c, struct rp_past *t,
     }
     if (writes && !(t->kind & RP_PAST_WRITE) && rp_site_polls(t->site, a->wave))
         return;
-    if (plain_writes && is_same_value(a, lane, address, 15)) {
+    if (plain_writes && is_same_value(a, lane, address, now->mask)) {
         t->same = 1;
         report(a, t, RP_FINDING_SAME_VALUE, lane, address, what_lacks(a, t));
         return;
     }
-    report(a, t, t->same ? RP_FINDING_SAME_VALUE : RP_FINDING_RACE, lane, address,
-           what_lacks(a, t));
+    t->same = 0;
+    report(a, t, RP_FINDING_RACE, lane, address, what_lacks(a, t));
 }
 
 /* ---- between dispatches ---- */
@@ -471,14 +485,22 @@ void rp_shadow_report_between(const struct rp_check_dispatch *c, const struct rp
 
 /* ---- one dword ---- */
 
+/* Lanes of one instruction access parts of the dword. */
+static inline void replace(struct rp_past *t, const struct rp_past *now)
+{
+    const unsigned more = t->wave == now->wave && t->number == now->number ? t->mask : 0;
+    *t = *now;
+    t->mask |= more & 15;
+}
+
 static inline void keep_read(const struct rp_watch *a, struct rp_shadow *c,
                              const struct rp_past *now)
 {
     struct rp_past *r = c->read;
     if (r[0].wave == now->wave || !r[0].wave)
-        r[0] = *now;
+        replace(&r[0], now);
     else if (r[1].wave == now->wave)
-        r[1] = *now;
+        replace(&r[1], now);
     else if (happened(a, &r[0], now->wave))
         r[0] = *now;
     else if (!r[1].wave || happened(a, &r[1], now->wave) ||
@@ -491,7 +513,7 @@ static inline void meet(struct rp_watch *a, struct rp_shadow *c, struct rp_past 
                         const struct rp_past *now, uint64_t address)
 {
     if (t->wave && t->mask & now->mask && !happened(a, t, now->wave))
-        conflict(a, c, t, now->lane, address, now->wave);
+        conflict(a, c, t, now, address);
 }
 
 static inline void read_dword(struct rp_watch *a, struct rp_shadow *c, const struct rp_past *now,
@@ -515,19 +537,19 @@ static inline void write_dword(struct rp_watch *a, struct rp_shadow *c, const st
     if (t->number == now->number && t->wave == now->wave && t->mask & now->mask && is_plain(now))
         lanes_collide(a, t, now->lane, address, now->mask);
     meet(a, c, t, now, address);
-    if (t->same && t->wave != now->wave)
-        return;
     if (c->update.wave)
         meet(a, c, &c->update, now, address);
     if (c->update.wave && (now->kind & (RP_PAST_ATOMIC | RP_PAST_BOTH)) == RP_PAST_ATOMIC)
-        lucky_reads(a, c, now->lane, address, now->wave);
-    for (unsigned i = 0; i < 2; i++) {
+        lucky_reads(a, c, now->lane, now->mask, address, now->wave);
+    for (unsigned i = 0; i < 2; i++)
         if (c->read[i].wave)
             meet(a, c, &c->read[i], now, address);
-        c->read[i].wave = 0;
-    }
+    /* Of waves that store the same, unordered, the first one stands for all. */
+    if (t->same && t->wave != now->wave && !happened(a, t, now->wave))
+        return;
+    c->read[0].wave = c->read[1].wave = 0;
     if (is_plain(now)) {
-        *t = *now;
+        replace(t, now);
         c->update.wave = 0;
     } else {
         c->update = *now;
@@ -558,12 +580,25 @@ static void sync_memory(struct rp_watch *a, uint64_t address)
         return;
     sync->atomic |= !(a->kind & RP_PAST_MAYBE);
     if (takes_over(a)) {
-        /* A counter that both draw from orders nothing: who waits for another only looks. */
-        sync->taken |= !(a->kind & RP_PAST_BOTH) || rp_site_polls(a->site, a->wave);
+        /* A counter that both draw from orders nothing: who waits for another only looks, or
+         * compares and swaps, as for a lock. */
+        sync->taken |= !(a->kind & RP_PAST_BOTH) ||
+                       rp_op_rows[a->in->op].access == RP_ACCESS_CMPSWAP ||
+                       rp_site_polls(a->site, a->wave);
         rp_order_acquire(&a->group->order, a->order, sync);
     }
     if (a->kind & RP_PAST_WRITE)
         rp_order_publish(&a->group->order, a->order, sync);
+}
+
+/* Remembers which dwords a load waits for, in whatever way others store them. */
+static void note_wait(const struct rp_watch *a, uint64_t va)
+{
+    for (uint64_t dword = va / 4; dword <= (va + a->bytes - 1) / 4; dword++) {
+        struct rp_sync *sync = sync_find(a->group->dispatch, dword, true);
+        if (sync)
+            sync->waited = true;
+    }
 }
 
 /* Flat instructions tell what is atomic in LDS as well; those of LDS tell it of updates alone. */
@@ -580,13 +615,6 @@ static void sync_lds(struct rp_watch *a, uint32_t cell)
 
 /* ---- one access ---- */
 
-static inline unsigned mask_of(uint64_t va, unsigned bytes, uint64_t dword)
-{
-    const uint64_t begin = va > dword ? va - dword : 0;
-    const uint64_t end = va + bytes - dword < 4 ? va + bytes - dword : 4;
-    return (15u << begin) & (15u >> (4 - end));
-}
-
 static inline void one_dword(struct rp_watch *a, struct rp_shadow *c, struct rp_past *now,
                              uint64_t address)
 {
@@ -598,13 +626,12 @@ static inline void one_dword(struct rp_watch *a, struct rp_shadow *c, struct rp_
 
 static struct rp_past past_of(const struct rp_watch *a)
 {
-    const bool polls = !(a->kind & RP_PAST_WRITE) && !a->lds && rp_site_polls(a->site, a->wave);
     return (struct rp_past){
         .wave = a->group->order.index * RP_CHECK_WAVES +
                 (uint32_t)(a->order - a->group->order.wave) + 1,
         .number = a->number,
         .site = a->site & 0xfffff,
-        .kind = a->kind | (polls ? RP_PAST_POLLS : 0),
+        .kind = a->kind,
     };
 }
 
@@ -958,9 +985,12 @@ static void access_memory(struct rp_watch *a)
         rp_updates_note(a);
     else if ((a->kind & (RP_PAST_WRITE | RP_PAST_ATOMIC)) == RP_PAST_WRITE)
         a->order->stored = a->number;
+    const bool waits = !(a->kind & RP_PAST_WRITE) && rp_site_polls(a->site, a->wave);
     RP_FOR_LANES(lane, a->lanes)
     {
         const uint64_t va = a->va[lane];
+        if (waits && va / 4 != before)
+            note_wait(a, va);
         now.lane = lane & 63;
         now.lucky = is_lucky(a, va, now.wave) & 1;
         if (syncs && va / 4 != before)

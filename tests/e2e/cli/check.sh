@@ -58,12 +58,12 @@ says err "check: nothing found (waits)"
 
 # Kernels of two streams: with nothing between them they race, whatever orders them otherwise.
 hipcc gfx942 checked_streams
-for how in none two_writers copy_kernel counter; do
+for how in none two_writers copy_kernel counter length; do
     expect 1 rocm-perf run --device software --check races --check-output streams.json ./checked_streams.gfx942 $how
     says err "nothing orders the dispatches, which are of different queues"
     [ "$(json findings.0.kind streams.json)" = race ] || { cat err; fail "streams: $how"; }
 done
-for how in event stream device host_event query same_stream atomics readers chain talk talk_a_while messages; do
+for how in event stream device host_event query same_stream atomics readers chain talk talk_a_while messages reset lock halves; do
     expect 0 rocm-perf run --device software --check races ./checked_streams.gfx942 $how
     says err "check: nothing found (races)"
 done

@@ -442,6 +442,40 @@ CASE(benign_same_flag) // All that write it write the same.
     __syncthreads();
     b[I] = any;
 }
+CASE(racy_same_flag_read_late) // Without the second barrier: a wave reads the flag before another has set it.
+{
+    __shared__ int any;
+    any = 0;
+    __syncthreads();
+    if (I >= 64)
+        any = 1;
+    b[I] = any;
+}
+CASE(racy_same_flag_no_barrier) // Two waves store the same, and a third reads it with no barrier.
+{
+    __shared__ int any;
+    if (I < 128)
+        any = 1;
+    asm volatile("" ::: "memory");
+    b[I] = any;
+}
+CASE(benign_same_bytes) // The bytes beside it are others' business.
+{
+    __shared__ bool found[256];
+    found[I] = true;
+    __syncthreads();
+    if (I % 64 == 0)
+        found[5] = true;
+    __syncthreads();
+    b[I] = found[I];
+}
+CASE(racy_bytes_of_one_wave) // A wave stores all bytes of its dwords, of which another reads the first.
+{
+    __shared__ char s[256];
+    s[I] = (char)a[I];
+    asm volatile("" ::: "memory");
+    b[I] = s[(I * 4) & 255];
+}
 CASE(clean_bytes) // Neighbouring bytes of one dword are different places.
 {
     __shared__ char s[256];
@@ -601,6 +635,14 @@ GRID(racy_load_and_store) // Two atomics are no atomic update.
         int v = __hip_atomic_load(b, __ATOMIC_RELAXED, AGENT);
         __hip_atomic_store(b, v + 1, __ATOMIC_RELAXED, AGENT);
     }
+}
+// A loop that counts by an atomic as far as another workgroup says does more than wait for it.
+GRID(racy_length_of_a_loop)
+{
+    if (ALL == 0)
+        a[1020] = 3;
+    for (int i = I; i < a[1020]; i += 128)
+        atomicAdd(&b[i & 255], 1);
 }
 GRID(benign_same_everywhere)
 {

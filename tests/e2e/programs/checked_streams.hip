@@ -81,6 +81,56 @@ __global__ void listen_a_while(const int *p, int *to, int *flag, int *looks)
     for (int i = threadIdx.x; i < N; i += blockDim.x)
         to[i] = gave_up ? 0 : p[i];
 }
+// The flag is reset when it has come, and read once more: that the loop has waited is not forgotten.
+__global__ void receive_and_reset(int *flag, int *p)
+{
+    int got;
+    do {
+        got = __builtin_nontemporal_load(flag);
+        asm volatile("" ::: "memory");
+    } while (got != 1);
+    got = *flag;
+    asm volatile("" ::"v"(got) : "memory");
+    *flag = 0;
+    p[threadIdx.x] = got;
+}
+__global__ void tell_plain(int *flag, int *p)
+{
+    p[threadIdx.x] = 1;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        __builtin_nontemporal_store(1, flag);
+}
+// Two kernels add under one lock, whose loop stores.
+__global__ void add_locked(int *lock, int *sum)
+{
+    for (bool done = threadIdx.x != 0; !done;)
+        if (!atomicCAS(lock, 0, 1)) {
+            __threadfence();
+            *sum += 1;
+            __threadfence();
+            atomicExch(lock, 0);
+            done = true;
+        }
+}
+// As far as another kernel says, histograms are added to: that loop does not wait for it.
+__global__ void produce(int *length, int *data)
+{
+    data[threadIdx.x] = threadIdx.x;
+    if (threadIdx.x == 0)
+        *length = 256;
+}
+__global__ void consume(const int *length, const int *data, int *bins)
+{
+    for (int i = threadIdx.x; i < *length; i += 256)
+        atomicAdd(&bins[data[i] & 15], 1);
+}
+__global__ void fill_bytes(char *p, int from, int to)
+{
+    for (int i = from + threadIdx.x; i < to; i += blockDim.x)
+        p[i] = (char)i;
+}
 __global__ void copy(const int *p, int *to)
 {
     for (int i = threadIdx.x; i < N; i += blockDim.x)
@@ -125,6 +175,14 @@ int main(int argc, char **argv)
     OK(hipEventCreate(&event));
     if (!strcmp(how, "atomics"))
         count<<<1, 256, 0, a>>>(p);
+    else if (!strcmp(how, "reset"))
+        tell_plain<<<1, 64, 0, a>>>(r, p);
+    else if (!strcmp(how, "lock"))
+        add_locked<<<1, 256, 0, a>>>(r, p);
+    else if (!strcmp(how, "length"))
+        produce<<<1, 256, 0, a>>>(r, p);
+    else if (!strcmp(how, "halves"))
+        fill_bytes<<<1, 256, 0, a>>>((char *)p, 0, 1001);
     else if (!strcmp(how, "readers"))
         copy<<<1, 256, 0, a>>>(p, r);
     else if (!strcmp(how, "messages"))
@@ -145,6 +203,14 @@ int main(int argc, char **argv)
         return 1;
     if (!strcmp(how, "two_writers"))
         fill<<<1, 256, 0, b>>>(p, 2);
+    else if (!strcmp(how, "reset"))
+        receive_and_reset<<<1, 64, 0, b>>>(r, p);
+    else if (!strcmp(how, "lock"))
+        add_locked<<<1, 256, 0, b>>>(r, p);
+    else if (!strcmp(how, "length"))
+        consume<<<1, 256, 0, b>>>(r, p, q);
+    else if (!strcmp(how, "halves"))
+        fill_bytes<<<1, 256, 0, b>>>((char *)p, 1001, 2000);
     else if (!strcmp(how, "copy_kernel"))
         OK(hipMemsetAsync(p, 1, N * sizeof(int), b));
     else if (!strcmp(how, "atomics"))
