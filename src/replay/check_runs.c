@@ -154,6 +154,16 @@ static int run(struct rp_replay_trial *trial, const struct rp_replay_kernel *ker
     return rc;
 }
 
+/* Says what there was no room for. */
+static const char *not_compared(const struct rp_check_runs *c, const struct rp_device_table *device)
+{
+    if (device->take_not_compared())
+        return "dispatches, workgroups or accesses, for which there was no room";
+    if (c->base.updates.incomplete || c->other.updates.incomplete)
+        return "what atomics do: they update too many addresses";
+    return NULL;
+}
+
 int rp_check_runs_do(struct rp_check_runs *c, struct rp_replay_trial *trial,
                      const struct rp_replay_kernel *base, const struct rp_replay_kernel *other,
                      const char *const names[2], const struct rp_replay_kernel **ret_failed,
@@ -179,6 +189,7 @@ int rp_check_runs_do(struct rp_check_runs *c, struct rp_replay_trial *trial,
         rc = run(trial, *ret_failed = base, device, &c->base, err);
     if (rc == 0)
         rc = run(trial, *ret_failed = other, device, &c->other, err);
+    c->not_compared = not_compared(c, device);
     device->check(NULL);
     trial->r->kernel = now;
     sort_fresh(c);
@@ -211,6 +222,8 @@ void rp_check_runs_print(const struct rp_check_runs *c, const char *const names[
         print_count(names[1], c->other.count);
     if (c->reason)
         printf("; not uninit: %s", c->reason);
+    if (c->not_compared)
+        printf("; not compared: %s", c->not_compared);
     printf("\n");
     for (size_t i = 0; i < c->fresh; i++) {
         rp_buf_printf(&text, "%zu. ", i + 1);
@@ -236,6 +249,7 @@ void rp_check_runs_print_json(const struct rp_check_runs *c, const char *end)
     rp_json_add_text(&json, "asked", c->asked);
     rp_json_add_text(&json, "checked", *c->what ? c->what : NULL);
     rp_json_add_text(&json, "reason", c->reason);
+    rp_json_add_text(&json, "not_compared", c->not_compared);
     rp_json_add_count(&json, "base_findings", c->base.count);
     rp_json_add_count(&json, "findings", c->other.count);
     rp_json_add_array(&json, "new");

@@ -30,9 +30,10 @@ struct rp_check_found {
 
 /** Zero-initialise this struct, and set .asked. */
 struct rp_check_runs {
-    const char *asked;  /**< "races,bounds"; NULL: nothing */
-    char what[40];      /**< of that: what was checked; "": not come to that. All words fit */
-    const char *reason; /**< why not all of it; NULL */
+    const char *asked;        /**< "races,bounds"; NULL: nothing */
+    char what[40];            /**< of that: what was checked; "": not come to that. All words fit */
+    const char *reason;       /**< why not all of it; NULL */
+    const char *not_compared; /**< what there was no room for; NULL */
     struct rp_check_found base, other;
     size_t fresh; /**< how many of .other are not among .base: these come first there */
     struct rp_update_change change; /**< of atomics, where races are checked */

@@ -31,6 +31,11 @@ void rp_check_print(const struct rp_check_results *r, const char *checked, int e
         rp_buf_printf(to, "%zu. ", i + 1);
         rp_check_finding_print(&r->at[i], to);
     }
+    if (r->not_compared)
+        rp_buf_printf(to,
+                      "not all is checked: %" PRIu64 " time%s there was no room for a dispatch, a "
+                      "workgroup or an access\n",
+                      r->not_compared, r->not_compared == 1 ? "" : "s");
     if (r->left_out)
         rp_buf_printf(to,
                       "%" PRIu64
@@ -60,12 +65,13 @@ void rp_check_json(const struct rp_check_results *r, const char *checked, int ex
     rp_json_add_text(&json, "schema_version", "1.0");
     rp_json_add_text(&json, "checked", checked);
     rp_json_add_text(&json, "verdict",
-                     !r->processes         ? "nothing-ran"
-                     : r->count > r->notes ? "findings"
-                     : exit_status         ? "incomplete"
-                                           : "clean");
+                     !r->processes                    ? "nothing-ran"
+                     : r->count > r->notes            ? "findings"
+                     : exit_status || r->not_compared ? "incomplete"
+                                                      : "clean");
     rp_json_add_int(&json, "exit_status", exit_status);
     rp_json_add_count(&json, "left_out", r->left_out);
+    rp_json_add_count(&json, "not_compared", r->not_compared);
     add_findings(&json, "findings", r, false);
     add_findings(&json, "notes", r, true);
     rp_json_end(&json);

@@ -70,6 +70,7 @@ static void read_head(const json_t *line, const char *folder, struct rp_check_re
     const size_t count = json_array_size(objects);
     ret->processes++;
     ret->left_out += number_of(line, "left_out");
+    ret->not_compared += number_of(line, "not_compared");
     ret->objects =
         rp_realloc_array(ret->objects, ret->object_count + count + 1, sizeof *ret->objects);
     for (size_t i = 0; i < count; i++) {

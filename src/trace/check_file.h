@@ -55,8 +55,9 @@ struct rp_check_results {
     size_t count, notes;
     char **objects; /**< paths of copies of code objects; "" where there is none */
     size_t object_count;
-    uint64_t processes; /**< that used the software device */
-    uint64_t left_out;  /**< how often there was no room for one: it may be the same one */
+    uint64_t processes;    /**< that used the software device */
+    uint64_t not_compared; /**< dispatches, workgroups and accesses that there was no room for */
+    uint64_t left_out;     /**< how often there was no room for one: it may be the same one */
 };
 
 /**

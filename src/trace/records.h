@@ -601,7 +601,7 @@ static inline const char *rp_timing_model_today(const char *model)
 struct rp_check_record;
 struct rp_check_update;
 
-enum { RP_DEVICE_TABLE_VERSION = 16 };
+enum { RP_DEVICE_TABLE_VERSION = 17 };
 
 enum rp_device_order {
     RP_DEVICE_FORWARD = 0,
@@ -705,6 +705,9 @@ struct rp_device_table {
      * @param ret_incomplete  there was no room for all
      */
     bool (*take_update)(struct rp_check_update *ret, bool *ret_incomplete);
+    /** Returns how often the checks had no room for a dispatch, a workgroup or an access since this
+     * was called last, so that it was compared with nothing. */
+    uint64_t (*take_not_compared)(void);
     /**
      * Sets whether the time of dispatches from now on is modelled, as the environment asks, which
      * costs several times what execution does. Otherwise each takes a tick. No kernel may run while

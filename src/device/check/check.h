@@ -384,6 +384,11 @@ enum rp_site_use rp_site_use(uint32_t site, unsigned dword, struct rp_wave *w);
 /** Notes a finding of a dispatch, or counts it again. */
 void rp_finding_add(const struct rp_finding *f);
 
+/** Counts something that is not compared with anything, because there is no room for it. */
+void rp_check_not_compared(void);
+/** As rp_device_table.take_not_compared. */
+uint64_t rp_check_take_not_compared(void);
+
 /** Takes the first finding that has not been taken. @return false: there is none */
 bool rp_finding_take(struct rp_check_record *ret);
 

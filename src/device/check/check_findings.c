@@ -55,7 +55,8 @@ static struct {
     uint32_t *slot, slot_count; /**< by a hash of the pc; a power of two */
     struct entry *found;
     uint32_t found_count, taken;
-    uint64_t left_out; /**< how often there was no room for one: it may be the same one */
+    uint64_t left_out;     /**< how often there was no room for one: it may be the same one */
+    uint64_t not_compared; /**< dispatches, workgroups, accesses and the like */
     struct object object[MOST_OBJECTS];
     int object_count;
     unsigned what; /**< is checked */
@@ -569,6 +570,19 @@ void rp_finding_add(const struct rp_finding *f)
     all.changed = true;
 }
 
+void rp_check_not_compared(void)
+{
+    all.changed |= !all.not_compared; /* The end of the process writes how many there were. */
+    all.not_compared++;
+}
+
+uint64_t rp_check_take_not_compared(void)
+{
+    const uint64_t count = all.not_compared;
+    all.not_compared = 0;
+    return count;
+}
+
 /* ---- the words of a finding ---- */
 
 static const char *const kind_words[RP_FINDING_KINDS] = {
@@ -681,7 +695,8 @@ static void write_file(void)
     const int fd = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
     if (fd < 0)
         return;
-    put(fd, "{\"left_out\":%" PRIu64 ",\"objects\":[", all.left_out);
+    put(fd, "{\"left_out\":%" PRIu64 ",\"not_compared\":%" PRIu64 ",\"objects\":[", all.left_out,
+        all.not_compared);
     for (int i = 0; i < all.object_count; i++)
         put(fd, "%s\"%s\"", i ? "," : "", all.object[i].file);
     put(fd, "]}\n");
@@ -701,7 +716,7 @@ void rp_findings_flush(void)
 /* Counts have grown since. */
 __attribute__((destructor)) static void at_end(void)
 {
-    if (all.found_count)
+    if (all.found_count || all.not_compared)
         write_file();
 }
 

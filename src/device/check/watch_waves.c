@@ -287,7 +287,9 @@ static void note_access(struct rp_wave *w, const struct rp_insn *in)
     a.site = rp_check_site(a.pc, in, w);
     if (rp_check_what() & RP_CHECK_WAITS)
         rp_pending_issued(a.order, in, a.number, a.site);
-    if (a.lanes && a.site)
+    if (!a.site)
+        rp_check_not_compared();
+    else if (a.lanes)
         watch_access(&a);
     pthread_mutex_unlock(&checks.lock);
 }
@@ -401,6 +403,8 @@ static void on_dispatch(struct rp_dispatch *d)
 {
     pthread_mutex_lock(&checks.lock);
     d->checked = rp_check_dispatch_new(d);
+    if (!d->checked)
+        rp_check_not_compared();
     pthread_mutex_unlock(&checks.lock);
 }
 
@@ -425,10 +429,13 @@ static void on_dispatch_end(struct rp_dispatch *d)
 static void on_group(struct rp_dispatch *d, struct rp_group *g)
 {
     g->check = NULL;
-    if (!d->checked || g->wave_count > RP_CHECK_WAVES)
-        return;
+    if (!d->checked)
+        return; /* The whole dispatch is counted. */
     pthread_mutex_lock(&checks.lock);
-    g->check = rp_check_group_new(d->checked, g);
+    if (g->wave_count <= RP_CHECK_WAVES)
+        g->check = rp_check_group_new(d->checked, g);
+    if (!g->check)
+        rp_check_not_compared();
     pthread_mutex_unlock(&checks.lock);
 }
 

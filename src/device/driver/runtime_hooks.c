@@ -830,6 +830,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .check_allocation = check_allocation,
         .take_finding = rp_finding_take,
         .take_update = rp_updates_take,
+        .take_not_compared = rp_check_take_not_compared,
         .set_timed = rp_timing_set_timed,
     };
 
