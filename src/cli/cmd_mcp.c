@@ -62,7 +62,10 @@ static const char instructions[] =
     "Profiles, analyzes and optimizes HIP programs for AMD GPUs. Call doctor first: without a GPU "
     "programs run on a software MI300X, whose times are modelled, not measured on hardware. Calls "
     "run one after another and may take minutes. An argument that several tools have is described "
-    "in the first of them; numbers have limits, of which a refusal tells.";
+    "in the first of them; numbers have limits, of which a refusal tells. Paths lie in the folder "
+    "in "
+    "which this server was started, or in one that its option --allow names. An answer begins with "
+    "a summary; its details are a resource.";
 
 /* A client that does not read can still end us: then PIPE_BUF bytes can be written without waiting.
  */
@@ -275,7 +278,7 @@ static void call_tool(struct state *s, const struct rp_mcp_message *m, bool mode
                "arguments is not an object, or progressToken neither a string nor an integer");
         return;
     }
-    if (rp_mcp_command_make(tool, arguments, &command, &err) < 0) {
+    if (rp_mcp_command_make(tool, arguments, s->server->workspace, &command, &err) < 0) {
         answer(s, m->id, modern, rp_mcp_call_failure(err.text));
         return;
     }
@@ -577,21 +580,36 @@ static int mcp_serve(const struct rp_mcp_server *server, struct rp_err *err)
     return rc;
 }
 
+static int make_workspace(const struct rp_mcp_cli *options, struct rp_mcp_workspace *ret,
+                          struct rp_err *err)
+{
+    int rc = rp_mcp_workspace_add(ret, ".", err);
+
+    if (rc < 0)
+        return rp_wrap(err, "the current folder");
+    for (size_t i = 0; i < options->allow.count; i++) {
+        rc = rp_mcp_workspace_add(ret, options->allow.at[i], err);
+        if (rc < 0)
+            return rp_wrap(err, "--allow %s", options->allow.at[i]);
+    }
+    return 0;
+}
+
 int rp_cmd_mcp(int argc, char **argv)
 {
     struct rp_mcp_server server = {.in = STDIN_FILENO,
                                    .out = STDOUT_FILENO,
                                    .program = "/proc/self/exe",
                                    .version = RP_VERSION};
-    struct rp_err err = RP_ERR_INIT;
     rp_cleanup(rp_mcp_workspace_free) struct rp_mcp_workspace workspace = {0};
-    struct rp_mcp_cli options;
+    rp_cleanup(rp_args_free) struct rp_mcp_cli options;
+    struct rp_err err = RP_ERR_INIT;
     int code;
 
     if (!rp_options_parse(RP_COMMAND_mcp, argc, argv, &options, &code))
         return code;
-    if (rp_mcp_workspace_add(&workspace, ".", &err) < 0)
-        return rp_cli_error(&err);
+    if (make_workspace(&options, &workspace, &err) < 0)
+        return rp_args_refuse(&options.args, &err);
     server.schemas = options.output_schemas;
     server.workspace = &workspace;
     return mcp_serve(&server, &err) < 0 ? rp_cli_error(&err) : RP_OK;

@@ -17,6 +17,7 @@
 struct rp_buf;
 struct rp_err;
 struct rp_mcp_results;
+struct rp_mcp_workspace;
 
 /* This section has the tools of options.def, and makes a command of a call. */
 
@@ -63,10 +64,12 @@ struct rp_mcp_command {
 /**
  * Makes the command so that no value can become an option, or another argument.
  * @param arguments an object, or NULL
+ * @param workspace in which paths must lie; NULL: anywhere
  * @return 0, or RP_USAGE naming the argument
  */
 int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
-                        struct rp_mcp_command *ret, struct rp_err *err);
+                        const struct rp_mcp_workspace *workspace, struct rp_mcp_command *ret,
+                        struct rp_err *err);
 void rp_mcp_command_free(struct rp_mcp_command *command);
 
 /* This is the command of a call while it runs: it has a process group of its own and nothing to
@@ -246,6 +249,11 @@ void rp_mcp_workspace_free(struct rp_mcp_workspace *workspace);
  * @return NULL: it is not in the workspace */
 char *rp_mcp_workspace_resolve(const struct rp_mcp_workspace *workspace, const char *below,
                                const char *path);
+
+/** Refuses a path of an argument that is not in the workspace.
+ * @return 0, or RP_USAGE naming the argument, the path, and the option that allows it */
+int rp_mcp_workspace_check(const struct rp_mcp_workspace *workspace, const char *below,
+                           const char *argument, const char *path, struct rp_err *err);
 
 /* These are what a client can read besides answers. */
 

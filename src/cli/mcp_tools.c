@@ -459,6 +459,56 @@ static int add_number(const struct rp_row *row, const json_t *value, struct rp_m
     return add(c, rp_format("--%s=%.15g", row->name, number));
 }
 
+static bool is_path(const struct rp_row *row)
+{
+    return row->kind == RP_ROW_OPTION ? row->type == RP_VALUE_FILE || row->type == RP_VALUE_DIR
+                                      : row->flags & (RP_OPTION_PATHS | RP_OPTION_RUNS);
+}
+
+/** Checks a path, or a program that is not looked for in PATH. */
+static int check_path(const struct rp_row *row, const char *path,
+                      const struct rp_mcp_workspace *workspace, const struct rp_mcp_command *c,
+                      struct rp_err *err)
+{
+    if (row->flags & RP_OPTION_RUNS && !strchr(path, '/'))
+        return 0;
+    return rp_mcp_workspace_check(workspace, c->directory, row->argument, path, err);
+}
+
+/** Checks the paths of an argument, or what stands for one that is not given. What is no text is
+ * refused by others. */
+static int check_paths_of(const struct rp_mcp_tool *tool, const struct rp_row *row,
+                          const json_t *value, const struct rp_mcp_workspace *workspace,
+                          const struct rp_mcp_command *c, struct rp_err *err)
+{
+    const char *standard = row->kind == RP_ROW_OPTION ? row->preset : tool->operand;
+    const json_t *item;
+    size_t i;
+    int rc = 0;
+
+    if (json_is_string(value))
+        return check_path(row, json_string_value(value), workspace, c, err);
+    if (standard && !json_array_size(value))
+        return check_path(row, standard, workspace, c, err);
+    json_array_foreach(value, i, item) if (rc == 0 && json_is_string(item)) rc =
+        check_path(row, json_string_value(item), workspace, c, err);
+    return rc;
+}
+
+static int check_paths(const struct rp_mcp_tool *tool, const json_t *arguments,
+                       const struct rp_mcp_workspace *workspace, const struct rp_mcp_command *c,
+                       struct rp_err *err)
+{
+    const struct rp_row *row = NULL;
+    int rc = 0;
+
+    while (rc == 0 && workspace && (row = rp_mcp_argument_next(tool, row)) != NULL)
+        if (is_path(row))
+            rc = check_paths_of(tool, row, json_object_get(arguments, row->argument), workspace, c,
+                                err);
+    return rc;
+}
+
 static int add_texts(const struct rp_row *row, bool needed, const json_t *value,
                      struct rp_mcp_command *c, struct rp_err *err)
 {
@@ -545,12 +595,17 @@ static int check_names(const struct rp_mcp_tool *tool, const json_t *arguments, 
     return 0;
 }
 
-static int take_directory(const json_t *arguments, struct rp_mcp_command *c, struct rp_err *err)
+static int take_directory(const json_t *arguments, const struct rp_mcp_workspace *workspace,
+                          struct rp_mcp_command *c, struct rp_err *err)
 {
     const json_t *value = json_object_get(arguments, "directory");
 
     if (!value)
         return 0;
+    /* Whether a folder is there is nothing to be told of those outside. */
+    if (json_is_string(value) && workspace &&
+        rp_mcp_workspace_check(workspace, NULL, "directory", json_string_value(value), err) < 0)
+        return -(int)err->code;
     if (!json_is_string(value) || !rp_path_is_dir(json_string_value(value)))
         return rp_fail(err, RP_USAGE, "argument directory: must be a folder that is there");
     c->directory = rp_path_absolute(json_string_value(value));
@@ -599,14 +654,17 @@ static int add_operand(const struct rp_mcp_tool *tool, size_t words, struct rp_m
 }
 
 int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
-                        struct rp_mcp_command *ret, struct rp_err *err)
+                        const struct rp_mcp_workspace *workspace, struct rp_mcp_command *ret,
+                        struct rp_err *err)
 {
     struct rp_mcp_command c = {0};
     size_t count;
     int rc = check_names(tool, arguments, err);
 
     if (rc == 0)
-        rc = take_directory(arguments, &c, err);
+        rc = take_directory(arguments, workspace, &c, err);
+    if (rc == 0)
+        rc = check_paths(tool, arguments, workspace, &c, err);
     if (rc == 0)
         rc = add(&c, rp_strdup("rocm-perf"));
     if (rc == 0)

@@ -86,30 +86,64 @@ static bool is_inside(const char *path, const char *root)
            (strncmp(path, root, bytes) == 0 && (!path[bytes] || path[bytes] == '/'));
 }
 
-char *rp_mcp_workspace_resolve(const struct rp_mcp_workspace *workspace, const char *below,
-                               const char *path)
+static char *resolve_below(const char *below, const char *path)
 {
     rp_autofree char *joined = path[0] == '/' || !below ? NULL : rp_path_join(below, path);
     rp_autofree char *absolute = rp_path_absolute(joined ? joined : path);
-    rp_autofree char *resolved = absolute ? resolve(absolute) : NULL;
 
-    for (size_t i = 0; resolved && i < workspace->count; i++)
+    return absolute ? resolve(absolute) : NULL;
+}
+
+static bool has(const struct rp_mcp_workspace *workspace, const char *resolved)
+{
+    for (size_t i = 0; i < workspace->count; i++)
         if (is_inside(resolved, workspace->roots[i]))
-            return rp_steal(resolved);
-    return NULL;
+            return true;
+    return false;
+}
+
+char *rp_mcp_workspace_resolve(const struct rp_mcp_workspace *workspace, const char *below,
+                               const char *path)
+{
+    rp_autofree char *resolved = resolve_below(below, path);
+
+    return resolved && has(workspace, resolved) ? rp_steal(resolved) : NULL;
+}
+
+int rp_mcp_workspace_check(const struct rp_mcp_workspace *workspace, const char *below,
+                           const char *argument, const char *path, struct rp_err *err)
+{
+    const bool all = has(workspace, "/");
+    rp_autofree char *resolved = all ? NULL : resolve_below(below, path);
+    rp_autofree char *folder = NULL;
+    char *slash;
+
+    if (all)
+        return 0;
+    if (!resolved)
+        return rp_fail(err, RP_USAGE, "argument %s: %.200s: too long, or its links have no end",
+                       argument, path);
+    if (has(workspace, resolved))
+        return 0;
+    folder = rp_strdup(resolved);
+    slash = strrchr(folder, '/');
+    if (!rp_path_is_dir(folder))
+        slash[slash == folder] = '\0';
+    return rp_fail(err, RP_USAGE,
+                   "argument %s: %.200s is not in the workspace, %.200s; rocm-perf mcp --allow "
+                   "%.200s allows it",
+                   argument, path, workspace->roots[0], folder);
 }
 
 int rp_mcp_workspace_add(struct rp_mcp_workspace *workspace, const char *folder, struct rp_err *err)
 {
-    char *path = realpath(folder, NULL);
+    rp_autofree char *path = realpath(folder, NULL);
 
-    if (!path || !rp_path_is_dir(path)) {
-        free(path);
-        return rp_fail(err, RP_USAGE, "--allow %s: must be a folder that is there", folder);
-    }
+    if (!path || !rp_path_is_dir(path))
+        return rp_fail(err, RP_USAGE, "must be a folder that is there");
     workspace->roots =
         rp_realloc_array(workspace->roots, workspace->count + 1, sizeof *workspace->roots);
-    workspace->roots[workspace->count++] = path;
+    workspace->roots[workspace->count++] = rp_steal(path);
     return 0;
 }
 

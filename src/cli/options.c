@@ -136,7 +136,8 @@ enum { /* The names are the flags as rows write them. */
        BEHIND = RP_OPTION_BEHIND,
        FORM = 0,
        ACTION = RP_OPTION_IS_ACTION,
-       ONE = 0,
+       ONE_PROGRAM = RP_OPTION_RUNS,
+       ALL_PATHS = RP_OPTION_ALL | RP_OPTION_PATHS,
        ALL = RP_OPTION_ALL,
 };
 

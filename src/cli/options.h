@@ -176,6 +176,8 @@ enum {
     RP_OPTION_ALL = 32,       /**< of OPERAND */
     RP_OPTION_NEEDED = 64,
     RP_OPTION_BEHIND = 128, /**< it may end the command line, behind PROGRAM and its arguments */
+    RP_OPTION_PATHS = 256,  /**< of OPERAND: files or folders */
+    RP_OPTION_RUNS = 512,   /**< of OPERAND: a program, which may be a name to be found in PATH */
 };
 
 /** Returns a name of a table, or NULL at its end. */

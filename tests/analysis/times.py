@@ -115,7 +115,7 @@ def of_mcp(tool, folder):
                                                            "clientInfo": {"name": "times", "version": "1"}}},
                 {"method": "notifications/initialized"},
                 {"id": 2, "method": "tools/call", "params": {"name": "analyze", "arguments": {"traces": [folder], "result": "analysis"}}}]
-    with subprocess.Popen([tool, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen([tool, "mcp", "--allow", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         for m in messages:
             server.stdin.write(json.dumps({"jsonrpc": "2.0", **m}) + "\n")
         server.stdin.flush()

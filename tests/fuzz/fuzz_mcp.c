@@ -53,6 +53,24 @@ static void check_uri(const char *uri)
     json_decref(contents);
 }
 
+/* What is made in a workspace is made without one, too, and is the same. */
+static void check_paths(const struct rp_mcp_tool *tool, const json_t *arguments)
+{
+    static char *roots[] = {(char *)"/none-of-the-fuzzer"};
+    static const struct rp_mcp_workspace workspace = {.roots = roots, .count = 1};
+    struct rp_mcp_command inside, anywhere;
+    struct rp_err err = RP_ERR_INIT;
+
+    if (rp_mcp_command_make(tool, arguments, &workspace, &inside, &err) < 0) {
+        must(err.code == RP_USAGE && err.text[0]);
+        return;
+    }
+    must(rp_mcp_command_make(tool, arguments, NULL, &anywhere, &err) == 0);
+    must(inside.words == anywhere.words && !inside.directory == !anywhere.directory);
+    rp_mcp_command_free(&inside);
+    rp_mcp_command_free(&anywhere);
+}
+
 /* optimize and autotune are left out: their text is made as it is of their own result on disk. */
 static void check_summary(const json_t *object)
 {
@@ -97,7 +115,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     name = json_string_value(json_object_get(m.params, "name"));
     tool = name ? rp_mcp_tool_find(name) : NULL;
     if (tool && json_is_object(json_object_get(m.params, "arguments"))) {
-        if (rp_mcp_command_make(tool, json_object_get(m.params, "arguments"), &command, &err) < 0) {
+        check_paths(tool, json_object_get(m.params, "arguments"));
+        if (rp_mcp_command_make(tool, json_object_get(m.params, "arguments"), NULL, &command,
+                                &err) < 0) {
             must(err.code == RP_USAGE && err.text[0]);
         } else {
             check(tool, &command);

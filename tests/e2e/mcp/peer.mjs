@@ -25,7 +25,7 @@ const connect = async (...options) => {
     const client = new Client({ name: 'peer', version: '1' },
         stateless ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {});
     client.onerror = (error) => { throw error; };
-    await client.connect(new StdioClientTransport({ command: rocmPerf, args: ['mcp', ...options], env: process.env }));
+    await client.connect(new StdioClientTransport({ command: rocmPerf, args: ['mcp', '--allow', source, '--allow', os.tmpdir(), ...options], env: process.env }));
     assert.equal(client.getServerVersion().name, 'rocm-perf-lab');
     return client;
 };

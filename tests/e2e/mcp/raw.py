@@ -15,7 +15,8 @@ MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcont
 
 
 class Server:
-    def __init__(self, *options, handshake=True, cwd=None):
+    def __init__(self, *options, handshake=True, cwd=None, allow="/"):
+        options = [*options, "--allow", allow] if allow else options
         self.process = subprocess.Popen([ROCM_PERF, "mcp", *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=cwd)
         if handshake:
             self.send("initialize", 0, protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "raw", "version": "1"})
@@ -171,12 +172,38 @@ def read_whole(server, uri):
     return joined
 
 
+def workspace(folder):
+    """Paths lie in the folder of the server, or in one that it was told; a refusal names that option."""
+    trace = "tests/data/rocpd/streams-hip_results.db"
+    shutil.copy(f"{SOURCE}/{trace}", os.path.join(folder, "trace.db"))
+    os.symlink(SOURCE, os.path.join(folder, "link"))
+    server = Server(cwd=folder, allow=None)
+    server.call(1, "analyze", {"traces": ["trace.db"]})
+    assert not server.read()["result"]["isError"]
+    for id, path in ((2, f"{SOURCE}/{trace}"), (3, f"link/{trace}"), (4, f"new/../../{trace}")):
+        server.call(id, "analyze", {"traces": [path]})
+        result = server.read()["result"]
+        assert result["isError"] and f"argument traces: {path} is not in the workspace" in text(result), result
+        assert "rocm-perf mcp --allow /" in text(result), result
+    server.call(5, "profile", {"program": "true", "directory": SOURCE})
+    assert "argument directory: " in text(server.read()["result"])
+    server.call(6, "profile", {"program": "true", "args": ["/etc/passwd"], "runs": 1})  # which is found, and runs
+    assert "no kernel" in text(server.read()["result"])
+    server.end()
+    server = Server("--allow", "/usr", cwd=folder, allow=SOURCE)
+    server.call(1, "analyze", {"traces": [f"link/{trace}"]})
+    assert not server.read()["result"]["isError"]
+    server.call(2, "analyze", {"traces": ["/etc/passwd"]})
+    assert "--allow /etc allows it" in text(server.read()["result"])
+    server.end()
+
+
 def resources(folder):
     """An answer has its result once: in short, as structuredContent, and in pages."""
     shutil.copytree(SOURCE + "/tests/data/rocpd", os.path.join(folder, "rocpd"))
     os.mkdir(os.path.join(folder, "result"))
     shutil.copy(SOURCE + "/tests/data/compare/before.json", os.path.join(folder, "result", "profile.json"))
-    server = Server(cwd=folder)
+    server = Server(cwd=folder, allow=None)
     server.call(1, "analyze", {"traces": ["rocpd/streams-hip_results.db"], "full": True})
     result = server.read()["result"]
     said = text(result)
@@ -390,7 +417,7 @@ def main():
     modern()
     listed()
     calls()
-    for scenario in (resources, keeps_and_writes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
+    for scenario in (workspace, resources, keeps_and_writes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
         folder = tempfile.mkdtemp()
         try:
             scenario(folder)

@@ -3,11 +3,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "unit/cmocka_all.h"
 
 #include "cli/mcp_tools.c"
@@ -21,7 +23,7 @@ static int make(const char *tool, const char *arguments, struct rp_mcp_command *
 
     assert_non_null(json);
     assert_non_null(found);
-    rc = rp_mcp_command_make(found, json, ret, err);
+    rc = rp_mcp_command_make(found, json, NULL, ret, err);
     json_decref(json);
     return rc;
 }
@@ -134,6 +136,79 @@ static void what_is_refused(void **state)
     assert_null(rp_mcp_tool_find("run"));
 }
 
+/* Paths are checked wherever they stand; what is no path, and the program's own words, are not. */
+static void paths_and_others(void **state)
+{
+    static const struct {
+        const char *tool, *arguments, *refused; /**< the argument; NULL: none */
+    } rows_[] = {
+        {"profile", "{\"program\":\"./p\",\"args\":[\"/etc/passwd\",\"../x\"]}", NULL},
+        {"profile", "{\"program\":\"sh\"}", NULL}, /* found in PATH */
+        {"profile", "{\"program\":\"/bin/sh\"}", "program"},
+        {"profile", "{\"program\":\"../p\"}", "program"},
+        {"profile", "{\"program\":\"./p\",\"output\":\"/tmp/x\"}", "output"},
+        {"profile", "{\"program\":\"./p\",\"output\":\"new/x\"}", NULL},
+        {"profile", "{\"program\":\"./p\",\"ceilings\":\"../c\"}", "ceilings"},
+        {"profile", "{\"program\":\"./p\",\"directory\":\"/\"}", "directory"},
+        {"profile", "{\"program\":\"./p\",\"directory\":\"/none/there\"}", "directory"},
+        {"profile", "{\"program\":\"p\",\"directory\":\"in\",\"output\":\"../x\"}", NULL},
+        {"profile", "{\"program\":\"p\",\"directory\":\"in\",\"output\":\"../../x\"}", "output"},
+        {"analyze", "{\"traces\":[\"a\",\"/etc\"]}", "traces"},
+        {"why", "{}", "traces"}, /* whose default is a link that leads out here */
+        {"profile", "{\"program\":\"p\"}", "output"},
+        {"compare", "{\"results\":[\"a\",\"../b\"]}", "results"},
+        {"compare", "{\"results\":[\"a\"],\"gates\":[\"/etc<=1\"]}", NULL},
+        {"history", "{\"db\":\"/tmp/h.db\"}", "db"},
+        {"history", "{\"program\":\"/bin/app\",\"kernel\":\"../k\"}", NULL}, /* names */
+        {"history", "{\"action\":\"add\",\"results\":[\"/etc\"]}", "results"},
+        {"report", "{\"traces\":[\"a\"],\"output\":\"/tmp/r.html\"}", "output"},
+        {"isolate", "{\"program\":\"./p\",\"kernel\":\"/../k\",\"output\":\"c\"}", NULL},
+        {"replay", "{\"capture_dir\":\"/tmp/c\"}", "capture_dir"},
+        {"replay", "{\"action\":\"compare\",\"kernels\":[\"a\",\"/b\"]}", "kernels"},
+        {"replay", "{\"hsaco\":\"/k.hsaco\"}", "hsaco"},
+        {"judge", "{\"old\":\"a\",\"new\":\"/b\",\"program\":\"./p\"}", "new"},
+        {"optimize", "{\"program\":\"./p\",\"source\":\"/s.hip\"}", "source"},
+        {"autotune", "{\"space\":\"/s.json\"}", "space"},
+        {"bench", "{\"output\":\"/tmp/b.json\"}", "output"},
+    };
+    char folder[] = "/tmp/rp-tools-XXXXXX";
+    rp_autofree char *here = getcwd(NULL, 0);
+    struct rp_mcp_workspace workspace = {0};
+    struct rp_err err = RP_ERR_INIT;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(mkdir("in", 0700), 0);
+    assert_int_equal(symlink("/tmp", ".rocpd_profile"), 0);
+    assert_int_equal(rp_mcp_workspace_add(&workspace, ".", &err), 0);
+    for (size_t i = 0; i < sizeof rows_ / sizeof *rows_; i++) {
+        json_t *json = json_loads(rows_[i].arguments, 0, NULL);
+        struct rp_mcp_command command = {0};
+        rp_autofree char *says =
+            rp_format("argument %s: ", rows_[i].refused ? rows_[i].refused : "");
+        int rc;
+
+        if (strcmp(rows_[i].tool, "profile") == 0 && !json_object_get(json, "output") &&
+            strcmp(says, "argument output: "))
+            json_object_set_new(json, "output", json_string("o"));
+        err = (struct rp_err)RP_ERR_INIT;
+        rc = rp_mcp_command_make(rp_mcp_tool_find(rows_[i].tool), json, &workspace, &command, &err);
+        json_decref(json);
+        if (rows_[i].refused && (rc != -RP_USAGE || strncmp(err.text, says, strlen(says)) != 0 ||
+                                 !strstr(err.text, " --allow /")))
+            fail_msg("%s %s: %s", rows_[i].tool, rows_[i].arguments, err.text);
+        if (!rows_[i].refused && rc)
+            fail_msg("%s %s: %s", rows_[i].tool, rows_[i].arguments, err.text);
+        rp_mcp_command_free(&command);
+    }
+    unlink(".rocpd_profile");
+    rmdir("in");
+    assert_int_equal(chdir(here), 0);
+    rmdir(folder);
+    rp_mcp_workspace_free(&workspace);
+}
+
 /* Not in the folder of the server, where another one was asked for. */
 static void a_folder_that_is_gone(void **state)
 {
@@ -160,12 +235,13 @@ static void limit(const char *name, json_t *fits, json_t *too_much, const char *
     struct rp_err err = RP_ERR_INIT;
     json_t *arguments = json_pack("{s:s, s:o}", "program", "p", name, fits);
 
-    assert_int_equal(rp_mcp_command_make(rp_mcp_tool_find("profile"), arguments, &command, &err),
-                     0);
+    assert_int_equal(
+        rp_mcp_command_make(rp_mcp_tool_find("profile"), arguments, NULL, &command, &err), 0);
     rp_mcp_command_free(&command);
     json_object_set_new(arguments, name, too_much);
-    assert_int_equal(rp_mcp_command_make(rp_mcp_tool_find("profile"), arguments, &command, &err),
-                     -RP_USAGE);
+    assert_int_equal(
+        rp_mcp_command_make(rp_mcp_tool_find("profile"), arguments, NULL, &command, &err),
+        -RP_USAGE);
     json_decref(arguments);
     if (!strstr(err.text, says))
         fail_msg("%s", err.text);
@@ -328,10 +404,11 @@ static void what_is_read_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_commands),        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(what_linux_does_not_take), cmocka_unit_test(schemas_are_closed),
-        cmocka_unit_test(what_is_read_only),        cmocka_unit_test(the_list_is_short),
-        cmocka_unit_test(short_descriptions),       cmocka_unit_test(a_folder_that_is_gone),
+        cmocka_unit_test(words_of_commands),     cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(paths_and_others),      cmocka_unit_test(what_linux_does_not_take),
+        cmocka_unit_test(schemas_are_closed),    cmocka_unit_test(what_is_read_only),
+        cmocka_unit_test(the_list_is_short),     cmocka_unit_test(short_descriptions),
+        cmocka_unit_test(a_folder_that_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,19 @@ static void what_is_inside(void **state)
             fail_msg("%s: %s", rows[i].path, found ? found : "outside");
     }
     assert_null(rp_mcp_workspace_resolve(&workspace, base, near));
+    {
+        rp_autofree char *says =
+            rp_format("argument output: ../workshop/new is not in the workspace, %s; rocm-perf mcp "
+                      "--allow %s allows it",
+                      workspace.roots[0], near);
+
+        assert_int_equal(
+            rp_mcp_workspace_check(&workspace, base, "output", "../workshop/new", &err), -RP_USAGE);
+        assert_string_equal(err.text, says);
+        assert_int_equal(rp_mcp_workspace_add(&workspace, near, &err), 0);
+        assert_int_equal(
+            rp_mcp_workspace_check(&workspace, base, "output", "../workshop/new", &err), 0);
+    }
     assert_int_equal(rp_mcp_workspace_add(&workspace, "/", &err), 0);
     {
         rp_autofree char *found = rp_mcp_workspace_resolve(&workspace, base, "/etc/passwd");
