@@ -26,8 +26,19 @@ void rp_updates_of_run(const struct rp_device_table *device, struct rp_updates *
         }
         ret->at[ret->count++] = one;
     }
-    if (ret->count)
-        qsort(ret->at, ret->count, sizeof *ret->at, by_address);
+}
+
+void rp_updates_move(struct rp_updates *updates, uint64_t from, uint64_t bytes, uint64_t to)
+{
+    for (size_t i = 0; i < updates->count; i++)
+        if (updates->at[i].address - from < bytes)
+            updates->at[i].address += to - from;
+}
+
+static void sort(struct rp_updates *updates)
+{
+    if (updates->count)
+        qsort(updates->at, updates->count, sizeof *updates->at, by_address);
 }
 
 /* --- one address --------------------------------------------------------------------------- */
@@ -101,7 +112,7 @@ static const char *lacks(const struct rp_check_update *a, const struct place *b)
     return NULL;
 }
 
-void rp_updates_compare(const struct rp_updates *base, const struct rp_updates *other,
+void rp_updates_compare(struct rp_updates *base, struct rp_updates *other,
                         struct rp_update_change *ret)
 {
     uint64_t counted = 0;
@@ -110,6 +121,8 @@ void rp_updates_compare(const struct rp_updates *base, const struct rp_updates *
     *ret = (struct rp_update_change){0};
     if (base->incomplete || other->incomplete)
         return;
+    sort(base);
+    sort(other);
     for (size_t i = 0; i < base->count; i++) {
         const struct rp_check_update *a = &base->at[i];
         struct place b = {0};

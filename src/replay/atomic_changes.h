@@ -17,7 +17,7 @@
 
 struct rp_device_table;
 
-/** Zero-initialise this struct. They are in the order of addresses. */
+/** Zero-initialise this struct. */
 struct rp_updates {
     struct rp_check_update *at;
     size_t count;
@@ -27,14 +27,17 @@ struct rp_updates {
 /** Takes what the device has noted since the last time. */
 void rp_updates_of_run(const struct rp_device_table *device, struct rp_updates *ret);
 
+/** Says that what is at @p from, so many bytes, is called by the addresses from @p to on. */
+void rp_updates_move(struct rp_updates *updates, uint64_t from, uint64_t bytes, uint64_t to);
+
 struct rp_update_change {
     uint64_t address;
     const char *why;  /**< such as "is updated by atomics there, and not here" */
     size_t addresses; /**< how many differ; 0: none does */
 };
 
-/** Finds what of the base's updates the other one lacks. */
-void rp_updates_compare(const struct rp_updates *base, const struct rp_updates *other,
+/** Finds what of the base's updates the other one lacks. Both are sorted. */
+void rp_updates_compare(struct rp_updates *base, struct rp_updates *other,
                         struct rp_update_change *ret);
 
 #endif

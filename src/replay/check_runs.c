@@ -151,6 +151,14 @@ static int run(struct rp_replay_trial *trial, const struct rp_replay_kernel *ker
     rc = rp_trial_run(trial, &how, &us, &unheard, err);
     take(device, kernel->name, ret);
     rp_updates_of_run(device, &ret->updates);
+    /* Each code object has its variables elsewhere. They are compared as those of the captured one.
+     */
+    for (size_t i = 0; trial->r->code && i < kernel->variable_count; i++) {
+        const struct rp_replay_span *v = &kernel->variables[i];
+
+        rp_updates_move(&ret->updates, kernel->code_base + v->from, v->bytes,
+                        trial->r->code->region.base + v->captured);
+    }
     return rc;
 }
 

@@ -12,8 +12,8 @@ enum { AT = 0x1000 };
 static const char *change_of(struct rp_check_update *a, size_t a_count, struct rp_check_update *b,
                              size_t b_count)
 {
-    const struct rp_updates base = {.at = a, .count = a_count};
-    const struct rp_updates other = {.at = b, .count = b_count};
+    struct rp_updates base = {.at = a, .count = a_count};
+    struct rp_updates other = {.at = b, .count = b_count};
     struct rp_update_change change;
 
     rp_updates_compare(&base, &other, &change);
@@ -80,7 +80,7 @@ static void test_scope_and_order(void **state)
 static void test_addresses(void **state)
 {
     struct rp_check_update a[3] = {adds(1, 1), adds(2, 1), adds(3, 1)}, b[2];
-    const struct rp_updates base = {.at = a, .count = 3}, other = {.at = b, .count = 2};
+    struct rp_updates base = {.at = a, .count = 3}, other = {.at = b, .count = 2};
     struct rp_update_change change;
 
     (void)state;
@@ -95,6 +95,25 @@ static void test_addresses(void **state)
     assert_int_equal(change.address, AT + 4);
 }
 
+/** What is a variable of a code object has another address in each. */
+static void test_variables(void **state)
+{
+    struct rp_check_update a = adds(3, 3), b = a;
+    struct rp_updates base = {.at = &a, .count = 1}, other = {.at = &b, .count = 1};
+    struct rp_update_change change;
+
+    (void)state;
+    a.draws = b.draws = 3;
+    b.address = 0x9000;
+    rp_updates_compare(&base, &other, &change);
+    assert_int_equal(change.addresses, 1);
+    rp_updates_move(&other, 0x9001, 8, AT);
+    assert_int_equal(b.address, 0x9000);
+    rp_updates_move(&other, 0x8ff8, 16, AT - 8);
+    rp_updates_compare(&base, &other, &change);
+    assert_int_equal(change.addresses, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +121,7 @@ int main(void)
         cmocka_unit_test(test_floats),
         cmocka_unit_test(test_scope_and_order),
         cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_variables),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
