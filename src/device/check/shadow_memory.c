@@ -742,13 +742,20 @@ static void report_unwritten(struct rp_watch *a, unsigned lane, unsigned unwritt
     }
 }
 
-static void check_written(struct rp_watch *a, unsigned lane)
+/* Returns a bit for each dword of the lane's load. */
+static unsigned unwritten_of(const struct rp_watch *a, unsigned lane)
 {
     const uint64_t va = a->va[lane], first = va & ~3ull;
     unsigned unwritten = 0;
     for (uint64_t at = first; at < va + a->bytes; at += 4)
         unwritten |= (unsigned)!is_written(a, at) << (at - first) / 4;
-    if (unwritten && !could_be_written(a, va, rp_allocation_word(first)))
+    return unwritten && !could_be_written(a, va, rp_allocation_word(first)) ? unwritten : 0;
+}
+
+static void check_written(struct rp_watch *a, unsigned lane)
+{
+    const unsigned unwritten = unwritten_of(a, lane);
+    if (unwritten)
         report_unwritten(a, lane, unwritten);
 }
 
@@ -764,10 +771,36 @@ static inline bool is_repeated(const struct rp_watch *a, unsigned lane)
     return same_as(a, lane, 1) || same_as(a, lane, 16) || same_as(a, lane, 8);
 }
 
+/* One byte in 256 that is written beside padding is what was there before. So less than a dword is
+ * unwritten only if it is so of many lanes: which of them others have written by chance is unlikely
+ * then.
+ * @param unwritten  a bit for each lane
+ * @param asked      all lanes that were looked at, likewise */
+static bool is_chance(const struct rp_watch *a, uint64_t unwritten, uint64_t asked)
+{
+    const unsigned count = rp_lane_count(unwritten), least = a->bytes == 1 ? 4 : 2;
+    return a->bytes < 4 && (count < least || 2 * count < rp_lane_count(asked));
+}
+
+static bool is_unwritten_by_chance(const struct rp_watch *a)
+{
+    uint64_t unwritten = 0, asked = 0;
+    RP_FOR_LANES(lane, a->bytes < 4 ? a->lanes : 0)
+    {
+        if (is_repeated(a, lane))
+            continue;
+        asked |= 1ull << lane;
+        unwritten |= (uint64_t) !!unwritten_of(a, lane) << lane;
+    }
+    return is_chance(a, unwritten, asked);
+}
+
 static void unwritten_lds(struct rp_watch *a, uint64_t lanes)
 {
     const uint32_t seed = a->group->dispatch->dispatch->settings.poison;
     const uint32_t size = a->wave->group->lds_bytes;
+    if (a->bytes < 4 && !checks(RP_CHECK_RACES))
+        return; /* Nobody has noted what was stored, and values are no evidence (is_chance). */
     RP_FOR_LANES(lane, lanes)
     {
         const uint64_t va = a->va[lane], first = va & ~3ull;
@@ -807,7 +840,7 @@ void rp_shadow_load_private(struct rp_watch *a, bool fixed)
     uint64_t unwritten = 0;
     RP_FOR_LANES(lane, a->lanes)
     unwritten |= (uint64_t)is_unwritten(a, lane) << lane;
-    if (!unwritten || (fixed && unwritten != a->lanes) ||
+    if (!unwritten || (fixed && unwritten != a->lanes) || is_chance(a, unwritten, a->lanes) ||
         rp_site_use(a->site, 0, a->wave) < RP_USE_STORES)
         return;
     const unsigned lane = (unsigned)__builtin_ctzll(unwritten);
@@ -933,7 +966,8 @@ static void access_lds(struct rp_watch *a)
 
 static void check_lanes(struct rp_watch *a)
 {
-    const bool uninit = checks(RP_CHECK_UNINIT) && reads(a), bounds = checks(RP_CHECK_BOUNDS);
+    const bool uninit = checks(RP_CHECK_UNINIT) && reads(a) && !is_unwritten_by_chance(a);
+    const bool bounds = checks(RP_CHECK_BOUNDS);
     a->inside = (struct rp_allocation){0};
     if (!uninit && !bounds)
         return;
@@ -1003,6 +1037,8 @@ static void access_memory(struct rp_watch *a)
             now.mask = mask_of(va, a->bytes, at) & 15;
             if (p)
                 one_dword(a, &p->cell[at % RP_SHADOW_PAGE / 4], &now, at);
+            else
+                rp_check_not_compared();
         }
     }
 }

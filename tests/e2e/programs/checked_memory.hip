@@ -6,7 +6,12 @@
 #include <cstring>
 #include <vector>
 
+struct padded {
+    char c; // what lies behind it is never written
+    int d;
+};
 struct arguments {
+    struct padded *padded; // 16384 of them, which clean_padded writes
     int *a, *b;  // 1000 ints each; a is written, b is zeroed before each kernel
     int *fresh;  // 1024 ints that nobody has written, and 3072 that clean_bools writes
     char *bytes; // 13 bytes
@@ -297,6 +302,19 @@ CASE_OF(clean_bools, 1, 64, 0) // What lies beside them in their words has not b
         p.b[I] += x[(k + p.a[I]) & 127] + of_all[4 * I + 64 * k];
 }
 
+CASE_OF(clean_padded, 64, 256, 0) // One byte in 256 is what was there before.
+{
+    volatile padded *of_all = p.padded;
+    of_all[ALL].c = (char)(ALL * 7);
+    of_all[ALL].d = ALL;
+    asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    atomicAdd(&p.b[I], of_all[ALL].c + of_all[ALL].d);
+}
+CASE_OF(unset_bytes, 1, 64, 0)
+{
+    p.b[I] = ((const char *)p.fresh)[13000 + 3 * I] + 1;
+}
+
 #define OK(call)                                                                                   \
     do {                                                                                           \
         hipError_t error_ = (call);                                                                \
@@ -312,6 +330,7 @@ int main(int argc, char **argv)
     std::vector<int> ints(N);
     OK(hipMalloc(&p.a, N * sizeof(int)));
     OK(hipMalloc(&p.b, N * sizeof(int)));
+    OK(hipMalloc(&p.padded, 16384 * sizeof *p.padded));
     OK(hipMalloc(&p.fresh, 4096 * sizeof(int)));
     OK(hipMallocAsync(&p.pooled, N * sizeof(int), 0));
     OK(hipMallocManaged(&p.managed, N * sizeof(int)));
