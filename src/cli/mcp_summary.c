@@ -3,6 +3,7 @@
  * reads the result before its evidence, and its evidence only where it wants to. */
 #include <jansson.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "analyze/compare.h"
@@ -49,14 +50,21 @@ static struct rp_unit_text time_text(double ns)
     return rp_unit_one(RP_UNIT_TIME, ns, true);
 }
 
-/** Says what the times of a result are, where no GPU took them. */
+/** Says what times are that no GPU took. */
+static void put_software(const char *model, struct rp_buf *to)
+{
+    const struct rp_page page = rp_page_of_words(to, (struct rp_term_style){.utf8 = true});
+
+    rp_software_line(&page, model);
+}
+
+/** Says it of a result that names its device. */
 static void put_modelled(const json_t *device, const char *model, struct rp_buf *to)
 {
     const char *name = json_string_value(device);
-    const struct rp_page page = rp_page_of_words(to, (struct rp_term_style){.utf8 = true});
 
     if (name && strcmp(name, "software") == 0)
-        rp_software_line(&page, model);
+        put_software(model, to);
 }
 
 static void put_timing(const json_t *object, struct rp_buf *to)
@@ -67,14 +75,13 @@ static void put_timing(const json_t *object, struct rp_buf *to)
                  json_is_string(timing) ? json_string_value(timing) : text_of(timing, "model"), to);
 }
 
-/** Adds the first lines of a text, with single blanks. */
+/** Adds the first lines of a text. */
 static void put_lines(const char *text, size_t most, struct rp_buf *to)
 {
-    for (size_t lines = 0; *text && lines < most; text++) {
-        if (*text == '\n')
-            lines++;
-        if (!(text[0] == ' ' && (text[1] == ' ' || text[1] == '\n')))
-            rp_buf_add(to, text, 1);
+    for (size_t bytes; most-- && *text; text += bytes) {
+        bytes = strcspn(text, "\n");
+        bytes += text[bytes] == '\n';
+        rp_buf_add(to, text, bytes);
     }
 }
 
@@ -107,11 +114,13 @@ static void put_gates(const json_t *gates, struct rp_buf *to)
     }
     if (!first)
         return;
-    rp_buf_printf(to, "%zu of %zu gates %s not hold: %s is %s", failed, json_array_size(gates),
-                  failed == 1 ? "does" : "do", text_of(first, "gate"), text_of(first, "result"));
+    rp_buf_printf(to, "%zu of %zu gates %s not hold: %s: ", failed, json_array_size(gates),
+                  failed == 1 ? "does" : "do", text_of(first, "gate"));
     if (json_is_number(json_object_get(first, "value")))
-        rp_buf_printf(to, ", %.6g (limit %.6g)", number_of(first, "value"),
+        rp_buf_printf(to, "%.6g (limit %.6g)", number_of(first, "value"),
                       number_of(first, "limit"));
+    else
+        rp_buf_puts(to, text_of(first, "result"));
     rp_buf_puts(to, "\n");
 }
 
@@ -291,10 +300,11 @@ static void put_roofline(const json_t *roofline, struct rp_buf *to)
 {
     const json_t *first = json_array_get(json_object_get(roofline, "kernels"), 0);
     const char *reason = text_of(roofline, "reason"), *bound = text_of(first, "bound");
+    const size_t count = json_array_size(json_object_get(roofline, "kernels"));
 
     if (bound && text_of(first, "name"))
-        rp_buf_printf(to, "%zu kernels; %s (%s): limiter %s, %s %% of peak.\n",
-                      json_array_size(json_object_get(roofline, "kernels")), text_of(first, "name"),
+        rp_buf_printf(to, "%zu kernel%s; %s (%s): limiter %s, %s %% of peak.\n", count,
+                      rp_plural(count), text_of(first, "name"),
                       time_text(number_of(first, "time_ns")).text, bound,
                       rp_number_fixed(100 * number_of(first, "bound_share"), 1).text);
     else if (reason)
@@ -317,13 +327,14 @@ static void put_traces(const json_t *traces, struct rp_buf *to)
         to, "%s stalled %s %% of wave cycles", kernel,
         rp_number_fixed(100 * number_of(json_object_get(first, "sums"), "stall_fraction"), 1).text);
     rp_buf_printf(to, most ? ", most for %s.\n" : ".\n", most);
+    put_modelled(json_object_get(first, "device"), NULL, to);
 }
 
 static void put_analyzed(const json_t *object, struct rp_buf *to)
 {
     put_program(object, to);
     put_graph(object, to);
-    if (json_object_get(object, "program"))
+    if (json_object_get(object, "rules_version"))
         put_kernels(json_object_get(object, "kernels"), to);
     else
         put_roofline(object, to);
@@ -444,12 +455,22 @@ static void put_optimized(const json_t *object, struct rp_buf *to)
 
 static void put_tuned(const json_t *object, struct rp_buf *to)
 {
-    rp_autobuf text = {0};
+    rp_autobuf text = {0}, lines = {0};
+    const char *doubt;
 
     if (!text_of(object, "device") || !text_of(object, "ended_by") || !text_of(object, "objective"))
         return;
     rp_autotune_put_text(object, (struct rp_term_style){.utf8 = true}, &text);
-    put_lines(rp_buf_text(&text), MOST_LINES, to);
+    put_lines(rp_buf_text(&text), MOST_LINES, &lines);
+    for (size_t at = 0; at < lines.len; at++) /* There it is a table. */
+        if (strncmp(lines.data + at, "  ", 2) != 0)
+            rp_buf_add(to, lines.data + at, 1);
+    doubt = strstr(rp_buf_text(&text), "Low model confidence");
+    if (doubt && !strstr(rp_buf_text(to), "Low model confidence")) {
+        to->data[--to->len] = '\0';
+        rp_buf_puts(to, ". ");
+        put_lines(doubt, 1, to);
+    }
 }
 
 /* --- history, bench and doctor ------------------------------------------------------------- */
@@ -473,6 +494,7 @@ static void put_series(const json_t *list, struct rp_buf *to)
 {
     const json_t *series, *named = NULL;
     size_t i, all = 0, slower = 0, faster = 0, undecided = 0;
+    bool software = false;
 
     json_array_foreach(list, i, series)
     {
@@ -482,6 +504,7 @@ static void put_series(const json_t *list, struct rp_buf *to)
         if (!state || strcmp(state, "ended") == 0)
             continue;
         all++;
+        software |= json_is_true(json_object_get(series, "software"));
         undecided += strcmp(state, "undecided") == 0;
         if (is_slower ? !slower++ : !strcmp(state, "faster") && !faster++ && !slower)
             named = series;
@@ -496,6 +519,8 @@ static void put_series(const json_t *list, struct rp_buf *to)
     } else {
         rp_buf_printf(to, "No difference: %zu series %s steady.\n", all, all == 1 ? "is" : "are");
     }
+    if (software)
+        put_software(NULL, to);
 }
 
 static void put_results(const json_t *results, struct rp_buf *to)
@@ -510,6 +535,8 @@ static void put_results(const json_t *results, struct rp_buf *to)
                       commit ? "commit " : "no commit", commit ? commit : "",
                       program && *program ? program : "-");
     rp_buf_puts(to, ".\n");
+    if (json_is_true(json_object_get(newest, "software")))
+        put_software(NULL, to);
 }
 
 static void put_history(const json_t *object, struct rp_buf *to)

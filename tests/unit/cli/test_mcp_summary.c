@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/path.h"
 #include "cli/mcp.h"
 #include "unit/cmocka_all.h"
 
@@ -43,7 +45,7 @@ static void results_of_tools(void **state)
          "Wall clock of the whole process: 12.00 ms.\n"},
         {"why",
          "{\"device\": \"software\", \"timing\": \"detailed\", \"program\": {\"text\": \"`k` takes "
-         "67 %.\"}, "
+         "67 %.\"}, \"rules_version\": \"2.0\", "
          "\"kernels\": [{\"name\": \"k\", \"time_ns\": 2000, \"bottleneck\": {\"text\": \"too "
          "small a "
          "grid\"}}, {\"name\": \"l\", \"time_ns\": 1000, \"bottleneck\": {\"text\": "
@@ -61,7 +63,7 @@ static void results_of_tools(void **state)
         {"analyze",
          "{\"kernels\": [{\"name\": \"k\", \"time_ns\": 1000, \"bound\": \"hbm\", \"bound_share\": "
          "0.5}]}",
-         "1 kernels; k (1.000 µs): limiter hbm, 50.0 % of peak.\n"},
+         "1 kernel; k (1.000 µs): limiter hbm, 50.0 % of peak.\n"},
         {"analyze",
          "{\"thread_trace\": [{\"kernel\": \"k\", \"stall_reasons\": {\"a\": 1, \"b\": 5}, "
          "\"sums\": "
@@ -119,8 +121,9 @@ static void results_of_tools(void **state)
          "undecided.\n"},
         {"history", "{\"series\": [{\"state\": \"undecided\"}, {\"state\": \"steady\"}]}",
          "Undecided: 1 of 2 series needs more results.\n"},
-        {"history", "{\"series\": [{\"state\": \"steady\"}]}",
-         "No difference: 1 series is steady.\n"},
+        {"history", "{\"series\": [{\"state\": \"steady\", \"software\": true}]}",
+         "No difference: 1 series is steady.\n"
+         "SOFTWARE DEVICE: modelled time (software device), not hardware time\n"},
         {"bench",
          "{\"device\": \"software\", \"timing\": {\"model\": \"detailed\"}, \"gpu\": {\"product\": "
          "\"MI300X\"}, "
@@ -141,6 +144,43 @@ static void results_of_tools(void **state)
         rp_autobuf text = {0};
 
         sum_up(rows[i].tool, rows[i].json, &text);
+        assert_string_equal(rp_buf_text(&text), rows[i].text);
+    }
+}
+
+/* Whole documents, as commands have written them. */
+static void documents(void **state)
+{
+    static const struct {
+        const char *tool, *file, *text;
+    } rows[] = {
+        {"optimize", "edition1/optimize-finished/optimize.json",
+         "1 accepted: all kernels together are 2.4x faster, 11.32 µs before, 4.77 µs now\n"
+         "SOFTWARE DEVICE: modelled time, not hardware time\n"},
+        {"autotune", "edition1/autotune-finished/autotune.json",
+         "Best 11.32 µs BLOCK=64\n"
+         "SOFTWARE DEVICE: modelled time, not hardware time\n"
+         "Search 3 of 4 configurations (75 %); ended by max_fraction. Low model confidence: faster "
+         "configurations may exist\n"},
+        {"profile", "edition1/profile-many/profile.json",
+         "Program 10.77 µs in 4 launches of 2 kernels; row_sums(float const*, float*, int, int, "
+         "int) took most: 9.270 µs, 86.1 %.\n"
+         "Stability stable: 3 runs, CV 0.0 %.\n"
+         "SOFTWARE DEVICE: modelled time (counts timing), not hardware time\n"},
+        {"analyze", "edition1/profile-many/roofline.json",
+         "3 kernels; row_sums(float const*, float*, int, int, int) (9.270 µs): limiter l1, 0.3 % "
+         "of peak.\n"
+         "SOFTWARE DEVICE: modelled time (counts timing), not hardware time\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rp_autofree char *path = rp_path_join(getenv("RP_TEST_DATA"), rows[i].file);
+        rp_autofree char *json = rp_read_text(path, 1 << 24);
+        rp_autobuf text = {0};
+
+        assert_non_null(json);
+        sum_up(rows[i].tool, json, &text);
         assert_string_equal(rp_buf_text(&text), rows[i].text);
     }
 }
@@ -184,13 +224,14 @@ static void three_lines(void **state)
     sum_up("compare", rp_buf_text(&json), &text);
     assert_string_equal(rp_buf_text(&text),
                         "No difference in the time of kernels: b is as fast as a.\n"
-                        "1 of 1 gates does not hold: cv<=1 is failed, 2 (limit 1)\n" MODELLED);
+                        "1 of 1 gates does not hold: cv<=1: 2 (limit 1)\n" MODELLED);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_of_tools),
+        cmocka_unit_test(documents),
         cmocka_unit_test(what_is_no_result),
         cmocka_unit_test(three_lines),
     };
