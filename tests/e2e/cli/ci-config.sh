@@ -17,6 +17,35 @@ ci 1
 [ "$(outcome output) $(outcome kernels)" = "holds fails" ] || fail "kernels"
 says ../result/comment.md 'rocm-perf judge refuses its kernels: `sums.hip: wrong: '
 
+# Files that it writes; an output that is never the same twice.
+no_checks='"checks": {"races": false, "uninit": false, "bounds": false}, "limits": {"time": null}'
+files() { printf '{"version": 1, "timing": "counts", "build": "hipcc -O3 sums.hip -o sums", "programs": [{"name": "sums", "command": ["sh", "-c", "%s"], "outputs": ["result.txt"], %s}]}\n' "$1" "$no_checks" >rocm-perf.json; }
+files './sums >result.txt'
+git checkout -q base -- sums.hip && git reset -q
+ci 0
+change 's/sum += in/sum = in/'
+ci 1
+says ../result/comment.md '`sums`: its output is not that of base: `result.txt, line 1`'
+files '[ ! -e .gitignore ] || ./sums >result.txt; ./sums'
+git checkout -q base -- sums.hip && git reset -q
+rm .gitignore
+ci 1
+says ../result/comment.md 'head: there is no such file'
+git checkout -q base -- .gitignore
+files './sums; date +%N >result.txt'
+change 's/float sum = 0;/float sum = 0.0f;/'
+ci 6
+[ "$(outcome output)" = undecided ] || fail "an output that is never the same"
+
+# A kernel that is gone, and a condition of one's own.
+config ', "checks": {"races": false, "uninit": false, "bounds": false}, "gates": ["kernel:line_sums:vgprs<=1"]'
+change 's/row_sums/line_sums/'
+ci 1
+says ../result/comment.md '`sums`: a kernel of base does not run any more ("allow_missing": true in the configuration accepts that): `row_sums('
+says ../result/comment.md ', limit 1: `line_sums('
+config ', "checks": {"races": false, "uninit": false, "bounds": false}, "allow_missing": true'
+ci 0
+
 # A program that only the head has.
 git reset -q --hard base
 config "$quick"
