@@ -19,7 +19,7 @@ says ../result/comment.md 'rocm-perf judge refuses its kernels: `sums.hip: wrong
 
 # Files that it writes; an output that is never the same twice.
 no_checks='"checks": {"races": false, "uninit": false, "bounds": false}, "limits": {"time": null}'
-files() { printf '{"version": 1, "timing": "counts", "build": "hipcc -O3 sums.hip -o sums", "programs": [{"name": "sums", "command": ["sh", "-c", "%s"], "outputs": ["result.txt"], %s}]}\n' "$1" "$no_checks" >rocm-perf.json; }
+files() { printf '{"version": 1, "timing": "counts", "build": "%s", "programs": [{"name": "sums", "command": ["sh", "-c", "%s"], "outputs": ["result.txt"], %s}]}\n' "$builder" "$1" "$no_checks" >rocm-perf.json; }
 files './sums >result.txt'
 git checkout -q base -- sums.hip && git reset -q
 ci 0
@@ -50,17 +50,17 @@ ci 0
 git reset -q --hard base
 config "$quick"
 sed -i 's|\]}*$|, {"name": "more", "command": ["./more"]}]}|; s|"programs"|"limits": {"time": null}, "programs"|' rocm-perf.json
-ci 1 --build 'hipcc -O3 sums.hip -o sums'
+ci 1 --build "$builder"
 says ../out "more: it does not run as it should: its program is not there after the build"
 touch new
-ci 0 --build 'hipcc -O3 sums.hip -o sums && { [ ! -e new ] || cp sums more; }'
+ci 0 --build "$builder"' && { [ ! -e new ] || cp sums more; }'
 says ../result/comment.md '`more` | `output` | skipped | nothing to compare with: the base has no such program'
 rm new
 
 # What names and messages say is text everywhere.
-python3 - <<'END'
-import json
-json.dump({"version": 1, "build": "hipcc -O3 sums.hip -o sums", "limits": {"time": None}, "checks": {"races": False, "uninit": False, "bounds": False},
+python3 - "$builder" <<'END'
+import json, sys
+json.dump({"version": 1, "build": sys.argv[1], "limits": {"time": None}, "checks": {"races": False, "uninit": False, "bounds": False},
            "programs": [{"name": "a|b `c` <img src=x> @all %0A::error::", "command": ["./sums"]}]}, open("rocm-perf.json", "w"))
 END
 change 's/%d rows/| ``` <img src=x> @all ::error::x \& %d rows/'
