@@ -843,6 +843,10 @@ static void put_next(const struct rp_profile_cli *options, const struct rp_profi
             words[count++] = "--device";
             words[count++] = options->device;
         }
+        if (options->timing >= 0) {
+            words[count++] = "--timing";
+            words[count++] = rp_timing_words[options->timing];
+        }
         count += put_kept(options, words + count, delay, duration, status);
         if (rp_needs_separator(RP_COMMAND_profile, options->args.operands,
                                options->args.operand_count))

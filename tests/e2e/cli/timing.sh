@@ -174,6 +174,8 @@ python3 -c 'import sys; sys.exit(not float(sys.argv[1]) < 0.8 * float(sys.argv[2
     fail 'warm caches take as long'
 [ "$(json kernels.0.calls out)" = 3 ] || fail 'launches with warm caches'
 expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" warm/profile.json
+expect 0 rocm-perf profile --device software --timing warm --runs 1 ./vector_copy
+says out 'Next: rocm-perf profile --why --device software --timing warm ./vector_copy'
 expect 3 rocm-perf compare warm detailed
 says err "only times of one model compare; make warm again: rocm-perf profile --timing detailed"
 expect 0 rocm-perf profile --device software --timing detailed --deep-analysis --runs 1 --json \
