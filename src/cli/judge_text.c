@@ -159,13 +159,15 @@ static bool tells_nothing(unsigned kind, const char *reason)
     return (same && strcmp(reason, same) == 0) || (nothing && strcmp(reason, nothing) == 0);
 }
 
-/** Returns why this kind was not tried, where it might have told something; else NULL. */
+/** Returns why this kind was not tried, where it might have told something; else NULL, also where
+ * note_zeros() says more. */
 static const char *why_untried(const json_t *inputs, unsigned kind)
 {
     const json_t *input = json_object_get(inputs, rp_variations[kind].word);
     const char *reason = text_of(input, "reason");
 
-    return json_is_false(json_object_get(input, "tried")) && reason && !tells_nothing(kind, reason)
+    return kind != RP_VARY_ZERO_ARGUMENTS && json_is_false(json_object_get(input, "tried")) &&
+                   reason && !tells_nothing(kind, reason)
                ? reason
                : NULL;
 }
@@ -216,6 +218,23 @@ static void note_line(json_t *lines, const char *text)
     json_array_append_new(lines, json_pack("{s:s, s:i}", "text", text, "count", 1));
 }
 
+/** The captured kernel may stand one argument that is not 0, and not another. */
+static void note_zeros(json_t *lines, const json_t *inputs)
+{
+    const json_t *argument;
+    size_t i;
+
+    json_array_foreach(json_object_get(inputs, "zeros_untried"), i, argument)
+    {
+        rp_autofree char *text =
+            rp_format("with other values of argument %.0f: it is 0 in the capture, and the "
+                      "captured kernel does not stand them",
+                      json_number_value(argument));
+
+        note_line(lines, text);
+    }
+}
+
 static void note_untried(json_t *lines, const json_t *one)
 {
     const json_t *inputs = inputs_of(one);
@@ -227,6 +246,7 @@ static void note_untried(json_t *lines, const json_t *one)
         note_line(lines, text);
         return;
     }
+    note_zeros(lines, inputs);
     for (unsigned i = 0; i < RP_VARIATIONS; i++)
         if (why_untried(inputs, i) && !is_told(inputs, i)) {
             rp_autobuf text = {0};

@@ -35,6 +35,43 @@ static size_t length_of(const char *argument)
     return at;
 }
 
+/** Returns an argument of a demangled kernel, and its length; NULL: there is none. */
+static const char *argument_of(const char *name, unsigned index, size_t *ret_length)
+{
+    const char *at = arguments_of(name);
+
+    for (; at && index; index--) {
+        at += length_of(at);
+        at = *at == ',' ? at + 1 + (at[1] == ' ') : NULL;
+    }
+    *ret_length = at ? length_of(at) : 0;
+    return at;
+}
+
+static bool is_one_of(const char *text, size_t length, const char *const *words)
+{
+    for (; *words; words++)
+        if (strlen(*words) == length && strncmp(text, *words, length) == 0)
+            return true;
+    return false;
+}
+
+enum rp_scalar_type rp_argument_scalar(const char *name, unsigned index)
+{
+    static const char *const numbers[] = {"float", "double", "__half", "_Float16", NULL};
+    static const char *const integers[] = {
+        "int",   "unsigned int",   "long", "unsigned long", "long long",     "unsigned long long",
+        "short", "unsigned short", "char", "signed char",   "unsigned char", "bool",
+        NULL};
+    size_t length;
+    const char *at = argument_of(name, index, &length);
+
+    return !at                               ? RP_SCALAR_UNKNOWN
+           : is_one_of(at, length, numbers)  ? RP_SCALAR_NUMBER
+           : is_one_of(at, length, integers) ? RP_SCALAR_INTEGER
+                                             : RP_SCALAR_UNKNOWN;
+}
+
 enum rp_number_type rp_argument_type(const char *name, unsigned index)
 {
     static const char vector[] = "HIP_vector_type<";
@@ -46,14 +83,9 @@ enum rp_number_type rp_argument_type(const char *name, unsigned index)
         {"__half2", RP_F16},         {"_Float16", RP_F16},      {"__bf16", RP_BF16},
         {"__hip_bfloat16", RP_BF16}, {"hip_bfloat16", RP_BF16}, {"__hip_bfloat162", RP_BF16},
     };
-    const char *at = arguments_of(name);
     size_t length, word;
+    const char *at = argument_of(name, index, &length);
 
-    for (; at && index; index--) {
-        at += length_of(at);
-        at = *at == ',' ? at + 1 + (at[1] == ' ') : NULL;
-    }
-    length = at ? length_of(at) : 0;
     if (length > strlen(vector) && strncmp(at, vector, strlen(vector)) == 0) {
         at += strlen(vector);
         length -= strlen(vector);

@@ -24,6 +24,9 @@ struct rp_replay;
  */
 enum rp_number_type rp_argument_type(const char *name, unsigned index);
 
+/** Reads what an argument of a demangled kernel is that is passed by value. */
+enum rp_scalar_type rp_argument_scalar(const char *name, unsigned index);
+
 /** Makes a rule that leaves types to be found (auto) say which one a page has: that of the last
  * pointer that leads to the page's region, and not behind the page.
  * @return whether the signature, or the rule itself, names a type */

@@ -408,6 +408,8 @@ static void change_launch(struct rp_variation_runs *v)
     if (v->now == RP_VARY_SIZES)
         v->changed =
             rp_launch_change_size(&r->scalars, &v->trial->addresses, &v->size, r->kernarg_kept);
+    if (v->now == RP_VARY_ZERO_ARGUMENTS)
+        v->changed = rp_launch_change_zero(&r->scalars, &v->size, r->kernarg_kept);
     if (rp_variations[v->now].what == RP_VARIES_OVERLAP)
         v->changed = rp_launch_make_overlap(&r->visible, &v->overlap, r->kernarg_kept);
     if (v->has_grid)
@@ -417,12 +419,17 @@ static void change_launch(struct rp_variation_runs *v)
 /* The captured kernel must give the same both times that it runs, and others what it gives: first
  * as in any run, then in the reverse order, from other poison, and with leftovers in LDS. With
  * other inputs, such as a smaller width of rows, two wavefronts may write one word, and which is
- * the last may differ in a candidate that is right. */
+ * the last may differ in a candidate that is right. With a factor or a mode that is not 0 the
+ * captured kernel may read what is there where its results go: that is no poison then, but what may
+ * be there, and the same both times. */
 static void set_poisons(struct rp_variation_runs *v, bool second)
 {
     const struct rp_device_table *software = rp_replay_software();
 
-    v->trial->poison = v->unpoisoned ? RP_POISON_NONE : second ? RP_POISON_HIGH : RP_POISON_NAN;
+    v->trial->poison = v->unpoisoned                      ? RP_POISON_NONE
+                       : v->now == RP_VARY_ZERO_ARGUMENTS ? RP_POISON_LIKE
+                       : second                           ? RP_POISON_HIGH
+                                                          : RP_POISON_NAN;
     if (software && v->trial->leftovers)
         software->set_poison(second ? RP_TRIAL_UNINITIALISED_SEED : 0);
 }
@@ -435,7 +442,9 @@ static int run(struct rp_variation_runs *v, double *ret_us, struct rp_err *err)
 
     v->changed = 0;
     rc = rp_replay_fill(r, vary_page, v, err);
-    if (rc < 0 || (v->changed == 0 && rp_varies_memory(v->values)))
+    /* Zeros in memory only accompany arguments. */
+    if (rc < 0 ||
+        (v->changed == 0 && rp_varies_memory(v->values) && v->now != RP_VARY_ZERO_ARGUMENTS))
         return rc;
     change_launch(v);
     if (v->changed)
@@ -620,6 +629,10 @@ void rp_variation_argument(const struct rp_replay *r, const struct rp_replay_out
         snprintf(ret, RP_VARIATION_ARGUMENT_TEXT, "argument %u is %" PRIu64 " in place of %" PRIu64,
                  rp_launch_argument_at(&r->visible, r->scalars.at[outcome->size.scalar].offset),
                  outcome->size.is, outcome->size.was);
+    if (outcome->variation == RP_VARY_ZERO_ARGUMENTS)
+        snprintf(ret, RP_VARIATION_ARGUMENT_TEXT, "argument %u is %g in place of 0",
+                 rp_launch_argument_at(&r->visible, r->scalars.at[outcome->size.scalar].offset),
+                 outcome->size.number);
     if (outcome->variation == RP_VARY_IN_PLACE)
         snprintf(ret, RP_VARIATION_ARGUMENT_TEXT, "argument %u is argument %u",
                  outcome->overlap.written + 1, outcome->overlap.read + 1);
@@ -661,7 +674,7 @@ static const char *choose_grid(struct rp_variation_runs *v)
 
     v->has_grid = true;
     memcpy(v->workgroup, d->workgroup, sizeof v->workgroup);
-    if (v->now == RP_VARY_AT_ONCE) {
+    if (v->now == RP_VARY_AT_ONCE || v->now == RP_VARY_ZERO_ARGUMENTS) {
         v->has_grid = false;
         return NULL;
     }
@@ -976,6 +989,21 @@ static bool has_pair(struct rp_variation_runs *v)
     return false;
 }
 
+/* What a factor of 0 is multiplied with may be 0, too, so zeros in memory become numbers with it,
+ * where the captured kernel stands that. */
+static bool has_zero(struct rp_variation_runs *v)
+{
+    if (!is_illegal(&v->of[RP_VARY_ZEROS]))
+        v->values = RP_VARY_ZEROS;
+    return rp_launch_zero(v->trial->r, &v->trial->addresses, v->part, &v->size);
+}
+
+static void note_zero(struct rp_variation_runs *v)
+{
+    *(is_illegal(&v->of[v->now]) ? &v->zeros_untried : &v->zeros_tried) |= (uint64_t)1
+                                                                           << v->size.scalar;
+}
+
 /* Most kinds have one part. @return false: there is no such part */
 static bool has_part(struct rp_variation_runs *v)
 {
@@ -986,6 +1014,8 @@ static bool has_part(struct rp_variation_runs *v)
         return rp_launch_size(&r->scalars, &v->trial->addresses, r->kernarg_kept, v->part,
                               &v->size);
     v->values = v->now;
+    if (v->now == RP_VARY_ZERO_ARGUMENTS)
+        return has_zero(v);
     if (v->now == RP_VARY_AT_ONCE)
         return has_pair(v);
     if (v->now == RP_VARY_IN_PLACE)
@@ -1030,6 +1060,8 @@ static int run_parts(struct rp_variation_runs *v, size_t count,
         rc = prepare(v, err);
         if (rc == 0 && !of->reason)
             rc = check_candidates(v, count, ret, ret_who, err);
+        if (rc == 0 && v->now == RP_VARY_ZERO_ARGUMENTS)
+            note_zero(v);
         larger = larger || (v->size.way >= RP_SIZE_LARGER && !of->reason);
         of->changed += of->reason || best.reason ? 0 : best.changed;
         v->alone = v->part ? v->alone : is_illegal(of);

@@ -57,6 +57,7 @@ struct rp_variation_runs {
     bool unpoisoned; /**< of orders: a flag that a wavefront waits for must begin as captured */
     bool misled;     /**< the kernel is told the captured size of workgroups */
     struct rp_size_change size;
+    uint64_t zeros_tried, zeros_untried; /**< bits: scalars that are 0 */
     struct rp_overlap overlap;
     unsigned bound; /**< enum rp_bound_inputs: inputs are changed for what rounding may do, too */
     struct rp_inputs_rule rule;

@@ -253,6 +253,83 @@ uint64_t rp_launch_change_size(const struct rp_scalars *scalars,
     return 1;
 }
 
+/* --- zeros --------------------------------------------------------------------------------- */
+
+/* A factor, an offset or a mode that is 0 hides all that it could do, and a kernel that leaves it
+ * out is right with the captured arguments. What 0 stands for, the value does not say. An integer
+ * may be an offset or an end as well, and is greater by 1 only: the captured kernel shows whether
+ * there is room for that.
+ */
+
+enum { MOST_ZEROS = 8 };
+
+static bool is_zero(const struct rp_scalars *scalars, size_t i,
+                    const struct rp_addresses *addresses, const uint8_t *kernarg)
+{
+    return value_of(scalars, i, kernarg) == 0 && !is_address(scalars, i, addresses, kernarg);
+}
+
+static enum rp_scalar_type scalar_type(const struct rp_replay *r, size_t i)
+{
+    const unsigned argument = rp_launch_argument_at(&r->visible, r->scalars.at[i].offset);
+
+    return !argument || (r->scalars.at[i].field && r->scalars.at[i].bytes >= 4)
+               ? RP_SCALAR_UNKNOWN
+               : r->visible.at[argument - 1].scalar;
+}
+
+/** Lists what a zero may become. @return how many */
+static unsigned other_zeros(unsigned bytes, enum rp_scalar_type type, struct rp_size_change *ret)
+{
+    static const struct {
+        uint64_t f16, f32, f64;
+        double number;
+    } numbers[] = {{0x3c00, 0x3f800000, 0x3ff0000000000000, 1},
+                   {0xb800, 0xbf000000, 0xbfe0000000000000, -0.5}};
+    unsigned count = 0;
+
+    if (type != RP_SCALAR_NUMBER || bytes == 1)
+        ret[count++] = (struct rp_size_change){.is = 1, .number = 1};
+    for (unsigned i = 0; i < 2 && type != RP_SCALAR_INTEGER && bytes > 1; i++)
+        ret[count++] = (struct rp_size_change){.is = bytes == 2   ? numbers[i].f16
+                                                     : bytes == 4 ? numbers[i].f32
+                                                                  : numbers[i].f64,
+                                               .number = numbers[i].number};
+    return count;
+}
+
+bool rp_launch_zero(const struct rp_replay *r, const struct rp_addresses *addresses, unsigned part,
+                    struct rp_size_change *ret)
+{
+    enum { MOST_VALUES = 3 };
+    struct rp_size_change values[MOST_VALUES];
+    unsigned zeros = 0;
+
+    for (size_t i = 0; i < r->scalars.count && zeros < MOST_ZEROS; i++) {
+        unsigned count;
+
+        if (!is_zero(&r->scalars, i, addresses, r->kernarg_kept))
+            continue;
+        zeros++;
+        count = other_zeros(r->scalars.at[i].bytes, scalar_type(r, i), values);
+        if (part < count) {
+            *ret = values[part];
+            ret->scalar = i;
+            return true;
+        }
+        part -= count;
+    }
+    return false;
+}
+
+uint64_t rp_launch_change_zero(const struct rp_scalars *scalars,
+                               const struct rp_size_change *change, uint8_t *kernarg)
+{
+    memcpy(kernarg + scalars->at[change->scalar].offset, &change->is,
+           scalars->at[change->scalar].bytes);
+    return 1;
+}
+
 /* --- the grid ------------------------------------------------------------------------------ */
 
 /* A kernel that was made for the captured grid only is found by launching fewer workgroups than
@@ -498,6 +575,8 @@ void rp_launch_find_args(const struct rp_code_kernel *kernel, size_t kernarg_byt
     scalars_find(kernel, kernarg_bytes, &r->scalars);
     rp_launch_find_grid_args(kernel, kernarg_bytes, &r->grid_args);
     visible_find(kernel, kernarg_bytes, &r->visible);
-    for (unsigned i = 0; r->facts && r->facts->name && i < r->visible.count; i++)
+    for (unsigned i = 0; r->facts && r->facts->name && i < r->visible.count; i++) {
         r->visible.at[i].type = rp_argument_type(r->facts->name, i);
+        r->visible.at[i].scalar = rp_argument_scalar(r->facts->name, i);
+    }
 }

@@ -53,6 +53,7 @@ struct rp_size_change {
     size_t scalar;
     enum rp_size_way way;
     uint64_t was, is;
+    double number; /**< what is stands for, where 0 becomes another value */
 };
 
 /**
@@ -65,6 +66,18 @@ bool rp_launch_size(const struct rp_scalars *scalars, const struct rp_addresses 
 /** @return how many were changed: none if it is the captured size, or nearly */
 uint64_t rp_launch_change_size(const struct rp_scalars *scalars,
                                const struct rp_addresses *addresses,
+                               const struct rp_size_change *change, uint8_t *kernarg);
+
+/**
+ * Returns another value for one of the first few scalars that are 0: 1, or the numbers 1 and -0.5,
+ * or all of them where the kernel's signature does not say which of the two it is.
+ * @param part  counts arguments, and of each the values
+ * @return false: there is no such argument any more
+ */
+bool rp_launch_zero(const struct rp_replay *r, const struct rp_addresses *addresses, unsigned part,
+                    struct rp_size_change *ret);
+/** @return how many were changed */
+uint64_t rp_launch_change_zero(const struct rp_scalars *scalars,
                                const struct rp_size_change *change, uint8_t *kernarg);
 
 enum rp_grid_way {

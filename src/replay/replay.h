@@ -168,14 +168,18 @@ struct rp_grid_args {
 
 enum { RP_VISIBLE_ARGS = 64 };
 
+/** What a value is, as far as a kernel's signature says. */
+enum rp_scalar_type { RP_SCALAR_UNKNOWN, RP_SCALAR_INTEGER, RP_SCALAR_NUMBER };
+
 /** These are the kernel's own arguments, in their order. */
 struct rp_visible_args {
     size_t count;
     struct {
         uint32_t offset;
         bool pointer;
-        bool no_alias;            /**< what it points to is only reached by it */
-        enum rp_number_type type; /**< of what it points to, as the kernel's signature says */
+        bool no_alias;              /**< what it points to is only reached by it */
+        enum rp_number_type type;   /**< of what it points to, as the kernel's signature says */
+        enum rp_scalar_type scalar; /**< what it is if it is no pointer, likewise */
     } at[RP_VISIBLE_ARGS];
 };
 

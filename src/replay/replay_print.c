@@ -276,6 +276,31 @@ static const char *reason_of(const struct rp_variation_runs *v)
     return v->reason ? v->reason : v->of[RP_VARY_NUMBERS].reason;
 }
 
+/** Tests whether an argument is 0 and no other value of it, or of a part of it, was tried. */
+static bool zero_untried(const struct rp_variation_runs *v, size_t argument)
+{
+    const struct rp_replay *r = v->trial->r;
+
+    for (size_t i = 0; i < r->scalars.count; i++)
+        if ((v->zeros_untried & ~v->zeros_tried) >> i & 1 &&
+            rp_launch_argument_at(&r->visible, r->scalars.at[i].offset) == argument)
+            return true;
+    return false;
+}
+
+static void put_zeros_untried(const struct rp_variation_runs *v)
+{
+    const char *comma = "";
+
+    printf("[");
+    for (size_t argument = 1; argument <= v->trial->r->visible.count; argument++)
+        if (zero_untried(v, argument)) {
+            printf("%s%zu", comma, argument);
+            comma = ", ";
+        }
+    printf("]");
+}
+
 static void replay_put_variations(const struct rp_variation_runs *v,
                                   const struct rp_replay_outcome *outcome)
 {
@@ -296,8 +321,14 @@ static void replay_put_variations(const struct rp_variation_runs *v,
         printf("{\"argument\": %u, \"captured\": %" PRIu64 ", \"tried\": %" PRIu64 "}",
                rp_launch_argument_at(&r->visible, r->scalars.at[outcome->size.scalar].offset),
                outcome->size.was, outcome->size.is);
+    else if (outcome->verdict.different_bytes && outcome->variation == RP_VARY_ZERO_ARGUMENTS)
+        printf("{\"argument\": %u, \"captured\": 0, \"tried\": %g}",
+               rp_launch_argument_at(&r->visible, r->scalars.at[outcome->size.scalar].offset),
+               outcome->size.number);
     else
         printf("null");
+    printf(", \"zeros_untried\": ");
+    put_zeros_untried(v);
     printf(", \"overlap\": ");
     if (outcome->verdict.different_bytes && outcome->variation == RP_VARY_IN_PLACE)
         printf("{\"written\": %u, \"read\": %u}", outcome->overlap.written + 1,
@@ -351,6 +382,12 @@ static void print_untried(const struct rp_variation_runs *v)
         printf("other %s were not tried: %s\n",
                v->reason || v->of[RP_VARY_ARGUMENTS].reason ? "inputs" : "values in memory",
                reason_of(v));
+    for (size_t argument = 1; v->zeros_untried && argument <= v->trial->r->visible.count;
+         argument++)
+        if (zero_untried(v, argument))
+            printf("not compared with other values of argument %zu: it is 0 in the capture, and "
+                   "the captured kernel does not stand them\n",
+                   argument);
 }
 
 static void replay_print_variations(const char *path, const struct rp_variation_runs *v,

@@ -54,7 +54,7 @@ enum {
     RP_STEP_CHANGES_ALIKE = 3, /**< the first: what stands neither of two stands none */
     /** The captured kernel runs with other inputs of one kind (input_variation.h). */
     RP_STEP_VARY = 'A',
-    RP_STEP_VARIATIONS = 29, /**< up to the letters below */
+    RP_STEP_VARIATIONS = 31, /**< all that a GPU can be told to try */
     RP_STEP_OTHER = 'o',     /**< another kernel runs with other inputs */
 };
 

@@ -267,6 +267,54 @@ static void sizes_are_tried_one_at_a_time(void **state)
                                 2 * RP_SIZE_WAYS, &change));
 }
 
+/* A zero becomes 1, or numbers, or all of them where nobody says which of the two it is; one at a
+ * time, and half of an address stays.
+ */
+static void zeros_become_other_values(void **state)
+{
+    static const struct {
+        size_t scalar;
+        uint64_t is;
+    } expected[] = {{0, 0x3f800000}, {0, 0xbf000000}, {1, 1}, {2, 1},
+                    {2, 0x3f800000}, {2, 0xbf000000}, {5, 1}};
+    struct {
+        uint32_t factor, mode, unknown, size;
+        uint64_t address;
+        uint8_t flag;
+    } kernarg = {.size = 128, .address = 0x7f0000000000}, changed;
+    struct rp_replay r = {
+        .kernarg_kept = &kernarg,
+        .scalars = {.count = 6,
+                    .at = {{.offset = 0, .bytes = 4},
+                           {.offset = 4, .bytes = 4},
+                           {.offset = 8, .bytes = 4},
+                           {.offset = 12, .bytes = 4},
+                           {.offset = 16, .bytes = 4, .field = true, .may_point = true},
+                           {.offset = 24, .bytes = 1, .field = true}}},
+        .visible = {.count = 6,
+                    .at = {{.offset = 0, .scalar = rp_argument_scalar("k(float, int, T)", 0)},
+                           {.offset = 4, .scalar = rp_argument_scalar("k(float, int, T)", 1)},
+                           {.offset = 8, .scalar = rp_argument_scalar("k(float, int, T)", 2)},
+                           {.offset = 12},
+                           {.offset = 16},
+                           {.offset = 24}}}};
+    struct rp_size_change change;
+    unsigned part = 0;
+
+    (void)state;
+    for (; part < sizeof expected / sizeof *expected; part++) {
+        assert_true(rp_launch_zero(&r, &captured_memory, part, &change));
+        assert_int_equal(change.scalar, expected[part].scalar);
+        changed = kernarg;
+        assert_int_equal(rp_launch_change_zero(&r.scalars, &change, (uint8_t *)&changed), 1);
+        assert_int_equal(change.is, expected[part].is);
+        assert_memory_equal((uint8_t *)&changed + r.scalars.at[change.scalar].offset, &change.is,
+                            r.scalars.at[change.scalar].bytes);
+        assert_int_equal(changed.size, 128);
+    }
+    assert_false(rp_launch_zero(&r, &captured_memory, part, &change));
+}
+
 static void workgroups_of_half_the_size(void **state)
 {
     static const uint32_t grid[3] = {1000, 40, 1};
@@ -367,6 +415,7 @@ int main(void)
                                        cmocka_unit_test(equal_ones_become_unequal),
                                        cmocka_unit_test(fields_and_signs),
                                        cmocka_unit_test(sizes_are_tried_one_at_a_time),
+                                       cmocka_unit_test(zeros_become_other_values),
                                        cmocka_unit_test(workgroups_of_half_the_size),
                                        cmocka_unit_test(arguments_are_numbered),
                                        cmocka_unit_test(results_take_the_place_of_inputs)};

@@ -1,0 +1,52 @@
+# What the captured launch hides: arguments that are 0.
+. "$(dirname "$0")/../lib.sh"
+unset ROCM_PERF_DEVICE_TIMING
+
+cat >old.hip <<'EOF'
+#include <cstdio>
+#include <hip/hip_runtime.h>
+__global__ void blend(const float *x, float *y, float a, float b, int mode, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = mode ? x[i] : a * x[i] + b * y[i];
+}
+int main()
+{
+    enum { N = 1024 };
+    static float h[N];
+    float *x, *y;
+    double sum = 0;
+    for (int i = 0; i < N; i++)
+        h[i] = i % 10 + 1;
+    if (hipMalloc(&x, sizeof h) || hipMalloc(&y, sizeof h) || hipMemset(y, 0, sizeof h) ||
+        hipMemcpy(x, h, sizeof h, hipMemcpyHostToDevice))
+        return 1;
+    blend<<<N / 64, 64>>>(x, y, 2, 0, 0, N);
+    if (hipMemcpy(h, y, sizeof h, hipMemcpyDeviceToHost))
+        return 1;
+    for (float v : h)
+        sum += v;
+    printf("sum %g\n", sum);
+}
+EOF
+rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
+
+# judged STATUS NAME SED: what sed makes of the old version
+judged() {
+    sed "$3" old.hip >"$2.hip"
+    ! cmp -s old.hip "$2.hip" || fail "$2: the same text"
+    expect "$1" rocm-perf judge --old old.hip --new "$2.hip" --device software -o "result_$2" ./app
+    python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/judge.schema.json" "result_$2/judge.json" >/dev/null ||
+        fail "$2: schema"
+}
+
+judged 1 no_factor 's/ + b \* y\[i\]//'
+head -1 out | grep -q '^wrong: .*(argument 4 is 1 in place of 0)' || { cat out; fail "a factor of 0 that is left out"; }
+# No zero is in memory, and what is there where results go is not read in the capture.
+sed -i 's/hipMemset(y, 0/hipMemset(y, 63/; s/b \* y\[i\];/b * x[i];/; s/mode ? x\[i\]/mode ? y[i] + x[i]/' old.hip
+rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
+judged 1 no_mode 's/mode ? y\[i\] + x\[i\] : //'
+head -1 out | grep -q '^wrong: .*(argument 5 is 1 in place of 0)' || { cat out; fail "a mode that is left out"; }
+judged 1 honest 's/y\[i\] = .*/{ float v = x[i]; if (!mode) v = a * v + b * v; else v += y[i]; y[i] = v; }/'
+head -1 out | grep -Eq '^(right|same code)' || { cat out; fail "an honest one"; }
