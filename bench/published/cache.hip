@@ -1,5 +1,5 @@
-// A workgroup on each compute unit sums products of two buffers of KIB together, all the same ones, PASSES times and then
-// twice as often: gpu-cache. The difference of the launches is PASSES passes over what caches hold.
+// A workgroup on each compute unit sums products of two buffers of KIB together, all the same ones, PASSES times, the same
+// again, and then twice as often: gpu-cache. The difference of the last two launches is PASSES passes over what caches hold.
 #include "common.h"
 
 enum { SIZE = 512, MOST = 16 };
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     const int loads = atoi(argv[1]) * 1024 / 2 / 16 / SIZE, passes = atoi(argv[2]), units = compute_units();
     float4 *out = device<float4>(SIZE), *from = device<float4>((size_t)loads * SIZE * 2);
     OK(hipMemset(from, 0, (size_t)loads * SIZE * 32));
-    for (int times = passes; times <= 2 * passes; times += passes) {
+    for (int times : {passes, passes, 2 * passes}) {
         if (loads == 1)
             small<1><<<units, SIZE>>>(out, from, times, 0);
         else if (loads == 2)
