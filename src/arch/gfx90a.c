@@ -43,11 +43,10 @@ static const struct rp_arch_product products[] = {
     },
 };
 
-/* No micro-benchmarks that the model could be fitted to are known. These are gfx942's (its file has
- * the sources), by what data sheets say of both: caches take as many clocks; HBM takes as many
- * nanoseconds, at 1700 MHz instead of 2100, and reaches the share of its peak that [RPC] measured
- * on a real one. There is no Infinity Cache: no line is ever found in it, and its latency only says
- * where on the way to HBM a request is. */
+/* Where no source is named these are gfx942's (its file has the sources, [RRZE] too), by what data
+ * sheets say of both: caches take as many clocks. HBM's reads reach the share of its peak that
+ * [RPC] measured on a real one. There is no Infinity Cache: no line is ever found in it, and its
+ * latency only says where on the way to HBM a request is. */
 static const struct rp_arch_timing timing = {
     /* As gfx942. */
     .lds_read_port_bytes = 64,
@@ -57,15 +56,16 @@ static const struct rp_arch_timing timing = {
     .l1_clocks = 116,
     .l2_clocks = 254, /* [RRZE] MI210: 149 ns at 1700 MHz */
     .mall_clocks = 254,
-    .hbm_clocks = 729, /* 900 of 2100 MHz */
+    .hbm_clocks = 590, /* [RRZE] MI210: 355 ns over 78 MB, less 13 for translations */
     .store_clocks = 351,
     .l1_bytes_per_clock = 64,
     .l2_read_bytes_per_clock = 57.38, /* of 64 [WP]; gfx942's of 128 */
     .l2_again_bytes_per_clock = 57.38,
-    .l2_write_bytes_per_clock = 26.21,
-    .hbm_read_share = 0.848, /* [RPC] 1389 GB/s */
-    .hbm_write_share = 0.848,
-    .memory_channels = 32,       /* [WP] four stacks of 8 channels */
+    .l2_write_bytes_per_clock = 30, /* of 64 [WP]; 28 at least are in these 1511 GB/s */
+    .hbm_read_share = 0.848,        /* [RPC] 1389 GB/s */
+    .hbm_write_share = 0.925,       /* fitted to gpu-stream init on an MI210 [RRZE], 1511 GB/s */
+    .hbm_turn_share = 2,   /* as gfx942; and so fitted to the Jacobi solvers on MI250 and MI250X */
+    .memory_channels = 32, /* [WP] four stacks of 8 channels */
     .inst_l1_bytes = RP_KIB(32), /* [WP] shared by two CUs */
     .code_clocks = 288,
     .sqcs_per_xcc = 56, /* [RPC] of MI200 */
