@@ -298,6 +298,17 @@ struct walk {
     size_t seen;
 };
 
+/** Says whether the file was found below another folder of the workspace. */
+static bool is_listed(const json_t *list, const char *uri)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one) if (strcmp(json_string_value(json_object_get(one, "uri")),
+                                                uri) == 0) return true;
+    return false;
+}
+
 static void add_document(struct walk *walk, const char *path, const char *what, off_t bytes)
 {
     const size_t root = strlen(walk->root);
@@ -305,6 +316,8 @@ static void add_document(struct walk *walk, const char *path, const char *what, 
     rp_autobuf uri = {0};
 
     put_uri(path, &uri);
+    if (is_listed(walk->list, rp_buf_text(&uri)))
+        return;
     json_array_append_new(walk->list,
                           json_pack("{s:s, s:o, s:s, s:s, s:I}", "uri", rp_buf_text(&uri), "name",
                                     rp_mcp_text(name, strlen(name)), "description", what,

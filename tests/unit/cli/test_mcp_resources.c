@@ -139,6 +139,7 @@ static void what_is_listed(void **state)
     struct place place = begin();
     rp_autofree char *link = rp_path_join(place.folder, "link");
     rp_autobuf names = {0};
+    struct rp_err err = RP_ERR_INIT;
     json_t *list;
 
     (void)state;
@@ -152,6 +153,11 @@ static void what_is_listed(void **state)
     write_text(place.folder, "package.json", "{}");
     write_text(place.outside, "profile.json", "{}");
     assert_int_equal(symlink(place.outside, link), 0);
+    {
+        rp_autofree char *inner = rp_path_join(place.folder, "other"); /* is listed once */
+
+        assert_int_equal(rp_mcp_workspace_add(&place.workspace, inner, &err), 0);
+    }
     list = rp_mcp_resource_list(&place.results, &place.workspace);
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_t *contents = read_uri(&place, text_at(list, i, "uri"));
