@@ -112,10 +112,15 @@ static int must_run(const struct call *call, enum rp_code code, struct rp_buf *s
     struct rp_proc_end end = {0};
     rp_autobuf complaint = {0};
     int rc = run(call, &end, said, &complaint, err);
-    const char *text = rp_buf_text(&complaint);
+    const char *text = rp_buf_text(&complaint), *hint;
 
     if (rc < 0 || succeeded(&end))
         return rc;
+    hint = strstr(text, "git config --global --add safe.directory ");
+    if (hint) /* That is usual in containers. */
+        return rp_fail_with_remedy(err, code,
+                                   "the repository is another user's; git reads it after: %.*s",
+                                   (int)strcspn(hint, "\n"), hint);
     return rp_fail(err, code, "git %s: %.*s", call->words[0],
                    *text ? (int)strcspn(text, "\n") : (int)strlen("it failed"),
                    *text ? text : "it failed");

@@ -43,8 +43,7 @@ def github_steps(lines):
 
 def run_github(lines, values):
     path, summary, status = os.path.abspath("github_path"), os.path.abspath("github_summary"), 0
-    base = dict(os.environ, GITHUB_ACTIONS="true", GITHUB_PATH=path, GITHUB_STEP_SUMMARY=summary,
-                GITHUB_BASE_REF=values["github.base_ref"])
+    base = dict(os.environ, GITHUB_ACTIONS="true", GITHUB_PATH=path, GITHUB_STEP_SUMMARY=summary)
     open(path, "w").close()
     fill = lambda text: re.sub(r"\$\{\{ *([\w.]+) *\}\}", lambda m: values[m[1]], text)
     for step in github_steps(lines):

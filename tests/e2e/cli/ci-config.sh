@@ -104,6 +104,8 @@ says ../err "rocm-perf.json is not there: write one"
 git checkout -q base -- .
 ci 2 --base nothing
 says ../err "nothing is no commit of this repository: fetch it"
+GIT_TEST_ASSUME_DIFFERENT_OWNER=1 rocm-perf ci --base base >../out 2>../err && fail "another user's repository"
+says ../err "the repository is another user's; git reads it after: git config --global --add safe.directory $PWD"
 expect 2 rocm-perf ci
 says err "--base"
 rm out err

@@ -27,7 +27,7 @@ with zipfile.ZipFile(name + "-py3-none-any.whl", "w") as wheel:
     wheel.writestr(name + ".dist-info/RECORD", "".join(path + ",,\n" for path in files) + name + ".dist-info/RECORD,,\n")
 END
 
-# A repository with a branch that is slower than main.
+# A repository with a branch that is slower than main and one that is not, and as GitHub merges them.
 commit() { git add -A && git -c user.name=test -c user.email=test@localhost commit -qm "$1"; }
 (
     cd origin
@@ -38,8 +38,15 @@ commit() { git add -A && git -c user.name=test -c user.email=test@localhost comm
     git checkout -q -b slow
     sed -i 's/sum += in\[row \* n + i\];/for (int k = 0; k < 4; k++) sum += ((volatile const float *)in)[row * n + i] \/ 4;/' sums.hip
     commit slow
+    git checkout -q -b same main
+    sed -i 's/float sum = 0;/float sum = 0.0f;/' sums.hip
+    commit same
+    for branch in slow same; do
+        git checkout -q -b "merged-$branch" main
+        git -c user.name=test -c user.email=test@localhost merge -q --no-ff -m merged "$branch"
+    done
 )
-clone() { rm -rf repository && git clone -q -b "$1" origin repository; }
+clone() { rm -rf repository && git clone -q -b "$1" --depth "$2" "file://$SCRATCH/origin" repository; }
 workflow() {
     local wanted=$1 got=0
     shift
@@ -48,14 +55,14 @@ workflow() {
     [ "$got" = "$wanted" ] || { cat out err >&2; fail "exit status $got instead of $wanted: $*"; }
 }
 github() {
-    workflow "$1" github "$SOURCE/examples/ci/github.yml" github.base_ref=main vars.ROCM_PERF_PACKAGE="$SCRATCH/rocm_perf_lab-0-py3-none-any.whl" \
+    workflow "$1" github "$SOURCE/examples/ci/github.yml" vars.ROCM_PERF_PACKAGE="$SCRATCH/rocm_perf_lab-0-py3-none-any.whl" \
         github.token=none github.event.pull_request.number=7 runner.os=Linux
 }
 
-clone main
+clone merged-same 2
 github 0
 says out "all 8 gates hold"
-clone slow
+clone merged-slow 2
 github 1
 says out "not run: actions/checkout@v4"
 says out "::error file=sums.hip,line=7,title=rocm-perf%3A sums time::sums: "
@@ -71,7 +78,7 @@ gitlab() {
         ROCM_PERF_PACKAGE="$SCRATCH/rocm_perf_lab-0-py3-none-any.whl"
     rm image/bin/rocm-perf && image/bin/pip uninstall -q -y rocm_perf_lab
 }
-clone slow
+clone slow 1000
 gitlab 1
 says out '% slower than base ('
 python3 - repository/rocm-perf-ci/codequality.json <<'END' || fail "code quality"
@@ -80,7 +87,7 @@ found = json.load(open(sys.argv[1]))
 assert [(f["location"]["path"], f["location"]["lines"]["begin"], f["severity"]) for f in found] == [("sums.hip", 7, "major")], found
 END
 [ "$(json head.changed repository/rocm-perf-ci/ci.json)" = false ] || fail "the cache is taken for a change"
-clone main
+clone same 1000
 gitlab 0
 
 # Where the machine has a reader of YAML, both files are YAML.
