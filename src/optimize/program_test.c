@@ -397,6 +397,32 @@ static double time_of(const struct rp_facts *facts, const char *const *symbols)
     return sum;
 }
 
+static double launches_of(const struct rp_facts *facts, const char *symbol)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->kernels[i].symbol && strcmp(facts->kernels[i].symbol, symbol) == 0 &&
+            facts->kernels[i].calls.known)
+            sum += facts->kernels[i].calls.value;
+    return sum;
+}
+
+/** Notes the first of these kernels that both programs launch, but not as often. */
+static void take_launches(const struct rp_facts *before, const struct rp_facts *after,
+                          const char *const *symbols, double ret[2])
+{
+    for (; *symbols; symbols++) {
+        const double was = launches_of(before, *symbols), is = launches_of(after, *symbols);
+
+        if (was > 0 && is > 0 && was != is) {
+            ret[0] = was;
+            ret[1] = is;
+            return;
+        }
+    }
+}
+
 /** Adds up the bounds of these rows: all have them, or the sum has none. */
 static void bounds_of(const struct rp_facts *facts, const char *const *symbols, double ret_ns[2])
 {
@@ -577,6 +603,7 @@ int rp_program_times(const struct rp_child_context *measure, const char *before,
         values[2][i] = time_of(&pair.before, symbols);
         values[3][i] = time_of(&pair.after, symbols);
         take_bounds(&pair, symbols, &times);
+        take_launches(&pair.before, &pair.after, symbols, times.launches);
         json_array_append_new(times.runs, json_pack("{s:f, s:f}", "before_ms", values[0][i],
                                                     "after_ms", values[1][i]));
         json_decref(times.slower);
@@ -661,8 +688,7 @@ static enum rp_outcome judge_measured(const struct rp_program_times *t, double m
     return RP_OUTCOME_UNDECIDED;
 }
 
-enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double margin,
-                                       char why[200])
+static enum rp_outcome judge_times(const struct rp_program_times *t, double margin, char why[200])
 {
     const double program = t->measured ? t->whole_ratio.ratio : t->before_ms / t->after_ms;
     const double kernel =
@@ -685,6 +711,22 @@ enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double 
     return t->kernel_after_ns > 0 && kernel > 1 && program > 1 / (1 + margin)
                ? RP_OUTCOME_ACCEPTED
                : RP_OUTCOME_PROGRAM_SLOWER;
+}
+
+enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double margin,
+                                       char why[200])
+{
+    enum rp_outcome outcome = judge_times(t, margin, why);
+    char times[200];
+
+    if (!(t->launches[0] > 0))
+        return outcome;
+    /* A program that launches a kernel less often has not made it faster. */
+    memcpy(times, why, sizeof times);
+    snprintf(why, 200, "%s launched %.0f time%s in place of %.0f: %.140s",
+             t->several ? "a kernel that differs is" : "the kernel is", t->launches[1],
+             t->launches[1] == 1 ? "" : "s", t->launches[0], times);
+    return outcome == RP_OUTCOME_ACCEPTED ? RP_OUTCOME_UNDECIDED : outcome;
 }
 
 /* --- a build of the program ----------------------------------------------------------------- */

@@ -79,11 +79,12 @@ struct rp_program_times {
     struct rp_program_ratio {
         double ratio, low, high;
     } whole_ratio, kernel_ratio;
-    bool measured;    /**< in several pairs of runs, so that these ratios are known */
-    bool several;     /**< it may be more than one kernel that has changed */
-    bool from_counts; /**< with counts timing, which tells nothing apart without bounds */
-    json_t *runs;     /**< [{"before_ms", "after_ms"}] */
-    json_t *slower;   /**< other kernels that take longer by more than the margin */
+    double launches[2]; /**< before and after, of a changed kernel where both differ; else 0s */
+    bool measured;      /**< in several pairs of runs, so that these ratios are known */
+    bool several;       /**< it may be more than one kernel that has changed */
+    bool from_counts;   /**< with counts timing, which tells nothing apart without bounds */
+    json_t *runs;       /**< [{"before_ms", "after_ms"}] */
+    json_t *slower;     /**< other kernels that take longer by more than the margin */
 };
 void rp_program_times_free(struct rp_program_times *times);
 
@@ -107,7 +108,7 @@ bool rp_program_has_bounds(const struct rp_program_bounds *b);
  * not take longer by more than the margin. Measured times have to show it by their intervals.
  * @param why half a sentence with the numbers
  * @return ACCEPTED, PROGRAM_SLOWER, or UNDECIDED, where times are known by their bounds only, or
- * measured with too much noise
+ * measured with too much noise, or of more or fewer launches
  */
 enum rp_outcome rp_program_times_judge(const struct rp_program_times *t, double margin,
                                        char why[200]);

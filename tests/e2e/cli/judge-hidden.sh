@@ -1,4 +1,4 @@
-# What the captured launch hides: arguments that are 0.
+# What the captured launch hides: arguments that are 0, and how often a kernel is launched.
 . "$(dirname "$0")/../lib.sh"
 unset ROCM_PERF_DEVICE_TIMING
 
@@ -50,3 +50,9 @@ judged 1 no_mode 's/mode ? y\[i\] + x\[i\] : //'
 head -1 out | grep -q '^wrong: .*(argument 5 is 1 in place of 0)' || { cat out; fail "a mode that is left out"; }
 judged 1 honest 's/y\[i\] = .*/{ float v = x[i]; if (!mode) v = a * v + b * v; else v += y[i]; y[i] = v; }/'
 head -1 out | grep -Eq '^(right|same code)' || { cat out; fail "an honest one"; }
+# Who launches a kernel less often has not made it faster.
+sed -i 's/blend<<</for (int r = 0; r < 3; r++) &/' old.hip
+rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
+judged 1 fewer 's/r < 3/r < 1/; s/if (i < n)/for (; i < n; i += 1 << 20)/'
+says out "launched 1 time in place of 3: "
+says_not out "accepted"

@@ -285,6 +285,23 @@ static void measured_times_decide_by_their_intervals(void **state)
     }
 }
 
+/* Who launches a kernel less often has not made it faster. */
+static void fewer_launches_are_no_gain(void **state)
+{
+    struct rp_program_times t = {
+        .before_ms = 3, .after_ms = 1, .kernel_before_ns = 3e6, .kernel_after_ns = 1e6};
+    char why[200];
+
+    (void)state;
+    assert_int_equal(rp_program_times_judge(&t, 0.01, why), RP_OUTCOME_ACCEPTED);
+    t.launches[0] = 3;
+    t.launches[1] = 1;
+    assert_int_equal(rp_program_times_judge(&t, 0.01, why), RP_OUTCOME_UNDECIDED);
+    assert_int_equal(strncmp(why, "the kernel is launched 1 time in place of 3: ", 45), 0);
+    t.after_ms = 4;
+    assert_int_equal(rp_program_times_judge(&t, 0.01, why), RP_OUTCOME_PROGRAM_SLOWER);
+}
+
 /* Which of the kernels that differ comes first in a profile says nothing of their gain. */
 static void the_kernels_that_differ_count_together(void **state)
 {
@@ -450,6 +467,7 @@ int main(void)
         cmocka_unit_test(last_lines_are_few),
         cmocka_unit_test(first_lines_that_differ),
         cmocka_unit_test(who_fails_is_blamed),
+        cmocka_unit_test(fewer_launches_are_no_gain),
         cmocka_unit_test(the_kernels_that_differ_count_together),
         cmocka_unit_test(measured_times_decide_by_their_intervals),
         cmocka_unit_test(times_say_whether_they_are_from_counts),
