@@ -146,7 +146,8 @@ static bool is_unsafe(const json_t *json)
     const json_t *b = json_object_get(json, "b"), *checks = json_object_get(json, "checks");
 
     return (json_array_size(json_object_get(checks, "new")) > 0 ||
-            json_is_object(json_object_get(checks, "atomics"))) &&
+            json_is_object(json_object_get(checks, "atomics")) ||
+            json_is_true(json_object_get(checks, "clock"))) &&
            json_integer_value(json_object_get(b, "wrong_runs")) == 0 &&
            !json_is_false(json_object_get(json_object_get(b, "other_inputs"), "equal"));
 }

@@ -100,6 +100,11 @@ static char *in_words(const struct rp_check_runs *c, bool beside, const char *co
                       "(%zu address%s, first 0x%" PRIx64 ")",
                       names[0], c->change.why, names[1], c->change.addresses,
                       c->change.addresses == 1 ? "" : "es", c->change.address);
+    else if (!c->fresh && c->clock)
+        rp_buf_printf(&text,
+                      "%s reads a clock, which %s does not: what depends on that is another thing "
+                      "in each run",
+                      names[1], names[0]);
     if (!c->fresh)
         return text.len ? rp_buf_steal(&text) : NULL;
     if (beside)
@@ -148,7 +153,9 @@ static int run(struct rp_replay_trial *trial, const struct rp_replay_kernel *ker
     int rc;
 
     trial->r->kernel = kernel;
+    device->take_clock_read();
     rc = rp_trial_run(trial, &how, &us, &unheard, err);
+    ret->clock = device->take_clock_read();
     take(device, kernel->name, ret);
     rp_updates_of_run(device, &ret->updates);
     /* Each code object has its variables elsewhere. They are compared as those of the captured one.
@@ -203,6 +210,7 @@ int rp_check_runs_do(struct rp_check_runs *c, struct rp_replay_trial *trial,
     sort_fresh(c);
     if (base)
         rp_updates_compare(&c->base.updates, &c->other.updates, &c->change);
+    c->clock = base && c->other.clock && !c->base.clock;
     c->words = in_words(c, base, names);
     return rc;
 }
@@ -238,6 +246,8 @@ void rp_check_runs_print(const struct rp_check_runs *c, const char *const names[
         rp_check_finding_print(&c->other.at[i], &text);
     }
     printf("%s", rp_buf_text(&text));
+    if (c->clock)
+        printf("%s reads a clock, which %s does not\n", names[1], names[0]);
     if (c->change.addresses)
         printf("at %zu address%s, first 0x%" PRIx64 ", memory that atomics of %s update %s in %s\n",
                c->change.addresses, c->change.addresses == 1 ? "" : "es", c->change.address,
@@ -264,6 +274,7 @@ void rp_check_runs_print_json(const struct rp_check_runs *c, const char *end)
     for (size_t i = 0; i < c->fresh; i++)
         rp_check_finding_json(&json, &c->other.at[i]);
     rp_json_end(&json);
+    rp_json_add_bool(&json, "clock", c->clock);
     if (c->change.addresses)
         rp_json_add_object(&json, "atomics");
     else

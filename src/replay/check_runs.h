@@ -26,6 +26,7 @@ struct rp_check_found {
     struct rp_check_finding *at;
     size_t count;
     struct rp_updates updates;
+    bool clock; /**< it has read a clock */
 };
 
 /** Zero-initialise this struct, and set .asked. */
@@ -37,6 +38,7 @@ struct rp_check_runs {
     struct rp_check_found base, other;
     size_t fresh; /**< how many of .other are not among .base: these come first there */
     struct rp_update_change change; /**< of atomics, where races are checked */
+    bool clock;                     /**< the other reads a clock, and the base does not */
     char *words;                    /**< why the other is wrong, in a sentence; NULL: it is not */
 };
 

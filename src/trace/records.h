@@ -714,6 +714,8 @@ struct rp_device_table {
      * this is called.
      */
     void (*set_timed)(bool timed);
+    /** Returns whether a kernel has read a clock since this was called last. */
+    bool (*take_clock_read)(void);
 };
 
 typedef const struct rp_device_table *rp_device_table_fn(void);

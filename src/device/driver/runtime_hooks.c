@@ -832,6 +832,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .take_update = rp_updates_take,
         .take_not_compared = rp_check_take_not_compared,
         .set_timed = rp_timing_set_timed,
+        .take_clock_read = rp_clock_read_take,
     };
 
     return rp_device_wanted() ? &table : NULL;

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,8 +30,16 @@
 
 /* ---- the executor's services to instruction handlers ---- */
 
+static _Atomic bool clock_read;
+
+bool rp_clock_read_take(void)
+{
+    return atomic_exchange(&clock_read, false);
+}
+
 static int read_clock(struct rp_wave *w)
 {
+    atomic_store_explicit(&clock_read, true, memory_order_relaxed);
     bool told = false;
     const int step = w->record ? rp_observer_of(w)->on_clock(w, &told) : RP_STEP_NEXT;
     if (step == RP_STEP_NEXT && !told && !w->fast_clock) {

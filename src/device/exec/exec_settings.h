@@ -102,6 +102,9 @@ void rp_exec_poison_wave(uint32_t seed, uint32_t vgpr_rows, unsigned first_sgpr,
 /** The most work of dispatches that begin from now on; 0: any. More is a fault, RP_FAULT_BOUND. */
 void rp_bound_set(uint64_t work);
 
+/** As rp_device_table.take_clock_read. */
+bool rp_clock_read_take(void);
+
 /** Sets whether faults of dispatches that begin from now on end these and not their queue. */
 void rp_fault_ends_set(bool ends);
 

@@ -1,4 +1,4 @@
-# What the captured launch hides: arguments that are 0, and how often a kernel is launched.
+# What the captured launch hides: arguments that are 0, how often a kernel is launched, and what a clock says.
 . "$(dirname "$0")/../lib.sh"
 unset ROCM_PERF_DEVICE_TIMING
 
@@ -55,4 +55,7 @@ sed -i 's/blend<<</for (int r = 0; r < 3; r++) &/' old.hip
 rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
 judged 1 fewer 's/r < 3/r < 1/; s/if (i < n)/for (; i < n; i += 1 << 20)/'
 says out "launched 1 time in place of 3: "
-says_not out "accepted"
+! grep -q accepted out || { cat out; fail "accepted"; }
+# What goes by a clock may be right in each run here, and wrong elsewhere.
+judged 1 clock 's/if (i < n)/if (i < n \&\& (wall_clock64() \& 0xfffff) != 0x15555)/'
+head -1 out | grep -q '^unsafe: .*reads a clock, which the original does not' || { cat out; fail "a clock"; }
