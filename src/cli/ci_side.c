@@ -42,14 +42,6 @@ struct child {
     const char *what;                      /**< for who watches: "mm: profile of base" */
 };
 
-static void show(void *context, int64_t elapsed_ns)
-{
-    struct rp_ci_job *job = context;
-
-    (void)elapsed_ns;
-    (void)job;
-}
-
 static int run(struct rp_ci_job *job, const struct child *c, struct rp_proc_end *ret,
                struct rp_err *err)
 {
@@ -65,15 +57,16 @@ static int run(struct rp_ci_job *job, const struct child *c, struct rp_proc_end 
     env[count++] = (struct rp_env_change){.name = "TMPDIR", .value = job->temporary};
     if (job->path)
         env[count] = (struct rp_env_change){.name = "PATH", .value = job->path};
-    rp_progress_line_show(&job->line, c->what);
+    if (job->line.terminal)
+        rp_progress_line_show(&job->line, c->what);
+    else
+        rp_cli_note("%s", c->what); /* The log of a service shows where it is. */
     const struct rp_child child = {.argv = c->argv,
                                    .env = env,
                                    .directory = c->directory,
                                    .stdout_path = c->stdout_path,
                                    .stderr_path = c->stderr_path,
-                                   .timeout_ns = (int64_t)(job->config->timeout_s * 1e9),
-                                   .waiting = show,
-                                   .context = job};
+                                   .timeout_ns = (int64_t)(job->config->timeout_s * 1e9)};
 
     rc = rp_child_run(&child, ret, err);
     rp_progress_line_clear(&job->line);
@@ -195,6 +188,17 @@ static const char **argv_of(const struct words *words, const struct rp_ci_progra
     return argv;
 }
 
+/* Says what goes on: "ci: mm: profile of base". */
+static char *what_of(const struct words *words, const struct rp_ci_side *side,
+                     const struct rp_ci_program *p)
+{
+    const bool checks = words->count > 2 && strcmp(words->at[2], "--check") == 0;
+
+    if (strcmp(words->at[1], "judge") == 0)
+        return rp_format("ci: %s: judge", p->name);
+    return rp_format("ci: %s: %s of %s", p->name, checks ? "checks" : words->at[1], side->word);
+}
+
 /* Runs it. Its exit status says what became of it; 4 and 130 are no fault of the program. */
 static int run_own(struct rp_ci_job *job, const struct rp_ci_side *side,
                    const struct rp_ci_program *p, const struct words *words, const char *name,
@@ -203,7 +207,7 @@ static int run_own(struct rp_ci_job *job, const struct rp_ci_side *side,
     rp_autofree const char **argv = argv_of(words, p, program_first);
     rp_autofree char *file = rp_format("%s.out", name), *log = rp_format("%s.log", name);
     rp_autofree char *out = rp_ci_path(job, p, file), *other = rp_ci_path(job, p, log);
-    rp_autofree char *what = rp_format("ci: %s: %s of %s", p->name, words->at[1], side->word);
+    rp_autofree char *what = what_of(words, side, p);
     rp_autofree char *said = NULL;
     int rc = run(job,
                  &(struct child){.argv = argv,
