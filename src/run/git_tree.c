@@ -269,15 +269,24 @@ static char *record_of(const char *path)
 int rp_git_tree_make(const char *root, const char *commit, const char *path,
                      struct rp_git_tree *ret, struct rp_err *err)
 {
+    const struct call where = {.root = root,
+                               .words = WORDS("rev-parse", "--git-path", "worktrees")};
     const struct call call = {
         .root = root,
         .words = WORDS("worktree", "add", "--quiet", "--force", "--detach", path, commit)};
+    rp_autofree char *name = NULL, *records = NULL;
     rp_autobuf said = {0};
-    int rc = must_run(&call, RP_ENVIRONMENT, &said, err);
+    int rc = read_line(&where, RP_ENVIRONMENT, &name, err);
 
-    *ret = (struct rp_git_tree){.path = rp_strdup(path), .record = record_of(path)};
     if (rc < 0)
-        rp_git_tree_remove(ret);
+        return rc;
+    records = *name == '/' ? rp_strdup(name) : rp_path_join(root, name);
+    rc = must_run(&call, RP_ENVIRONMENT, &said, err);
+    *ret = (struct rp_git_tree){.path = rp_strdup(path), .record = record_of(path)};
+    if (rc == 0)
+        return 0;
+    rp_git_tree_remove(ret);
+    rmdir(records); /* Git removes its note of a tree that a signal ended, but not the folder. */
     return rc;
 }
 
