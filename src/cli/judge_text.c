@@ -124,6 +124,8 @@ static void put_difference(const struct rp_page *page, const json_t *one)
         rp_buf_printf(&line, "; where rounding may differ so much, --compare %s allows for it",
                       tolerance->rule);
     rp_page_words(page, RP_INK_PLAIN, 4, 4, "%s", rp_buf_text(&line));
+    rp_page_words(page, RP_INK_PLAIN, 4, 4,
+                  "both were launched as the program launches the original");
 }
 
 static void put_comparison(const struct rp_page *page, const json_t *one)

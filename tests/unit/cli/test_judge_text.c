@@ -79,19 +79,22 @@ static void what_was_not_compared_is_told(void **state)
     "'type': '" type "', 'values': ['" got "', '" expected "']}, "                                 \
     "'other_inputs': {'reason': 'it is wrong'}}, 'rule': {'compare': 'exact'}}"
 
+#define LAUNCHED "    both were launched as the program launches the original\n"
+
 static void what_is_wrong_is_shown(void **state)
 {
     (void)state;
     check(WRONG("i32", "19", "16"), "'it differs'",
-          "  grid 1; it differs\n    argument 2, element 0: 19 in place of 16 (compared: exact)\n");
+          "  grid 1; it differs\n    argument 2, element 0: 19 in place of 16 (compared: "
+          "exact)\n" LAUNCHED);
     check(WRONG("f32", "64.1062622", "64.1062546"), "'it differs'",
           "  grid 1; it differs\n    argument 2, element 0: 64.1062622 in place of 64.1062546 "
           "(compared: exact); where rounding may differ so much, --compare rel=1e-5 allows for "
-          "it\n");
+          "it\n" LAUNCHED);
     check("{'verdict': 'different output', 'b': {'first_difference': null, 'other_inputs': "
           "{'first_difference': {'argument': null, 'element': null, 'address': '0x10', 'type': "
           "'f32', 'values': ['1', 'nan']}}}}",
-          "'it differs'", "  grid 1; it differs\n    at 0x10: 1 in place of nan\n");
+          "'it differs'", "  grid 1; it differs\n    at 0x10: 1 in place of nan\n" LAUNCHED);
 }
 
 int main(void)
