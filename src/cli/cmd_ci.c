@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,14 +98,35 @@ static const char *const result_files[] = {"comment.md",  "junit.xml",      "cod
                                            "metrics.txt", "ci.json",        "programs",
                                            "bin",         "build-base.log", "build-head.log"};
 
+static bool has_files(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    bool found = false;
+
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));)
+        found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
 /* What an earlier run has left must not be taken for this one's. A new folder is none of the
  * repository's files, so git is told to leave it out. */
 static int make_output(struct command *c, struct rp_err *err)
 {
     static const char ignore[] = "*\n";
     const bool fresh = !rp_path_exists(c->args.output);
-    rp_autofree char *path = NULL;
-    int rc = rp_mkdirs(c->args.output, err);
+    rp_autofree char *path = NULL, *mark = rp_path_join(c->args.output, ".rocm-perf-ci");
+    int rc;
+
+    if (!fresh && has_files(c->args.output) && !rp_path_exists(mark))
+        return rp_fail_with_remedy(err, RP_USAGE,
+                                   "--output %s: it has files that are none of this command's, and "
+                                   "it would remove some: name a new folder",
+                                   c->args.output);
+    rc = rp_mkdirs(c->args.output, err);
+    if (rc == 0)
+        rc = rp_write_file(mark, "", 0, err);
 
     if (rc < 0)
         return rc;

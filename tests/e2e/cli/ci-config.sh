@@ -106,6 +106,10 @@ ci 2 --base nothing
 says ../err "nothing is no commit of this repository: fetch it"
 GIT_TEST_ASSUME_DIFFERENT_OWNER=1 rocm-perf ci --base base >../out 2>../err && fail "another user's repository"
 says ../err "the repository is another user's; git reads it after: git config --global --add safe.directory $PWD"
+mkdir bin
+ci 2 -o .
+says ../err "--output .: it has files that are none of this command's"
+rmdir bin || fail "a folder of the user's"
 expect 2 rocm-perf ci
 says err "--base"
 rm out err
