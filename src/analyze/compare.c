@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/stats.h"
+#include "base/utf8.h"
 
 /* This section says how far two series of runs are apart, and how sure that is.
  * docs/how-it-decides.md explains why it is done so. */
@@ -957,6 +958,69 @@ static bool is_called(const char *name, const char *wanted)
                                                strncmp(name + len, " [", 2) == 0);
 }
 
+/* Copies what stands before the arguments of a template or function, by which a gate may name a
+ * kernel. @return false: it is longer than names that are told */
+static bool plain_name(const char *name, char ret[RP_NEAREST_MOST + 1])
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    const char *begin = strncmp(name, "void ", 5) == 0 ? name + 5 : name, *end = begin;
+
+    while (*end && *end != '<' && strncmp(end, " [", 2) != 0) {
+        if (strncmp(end, anonymous, strlen(anonymous)) == 0)
+            end += strlen(anonymous);
+        else if (*end == '(')
+            break;
+        else
+            end++;
+    }
+    snprintf(ret, RP_NEAREST_MOST + 1, "%.*s", (int)(end - begin), begin);
+    return end - begin <= RP_NEAREST_MOST && end > begin;
+}
+
+/* Says how far apart the names are: typing errors, or 1 where the one is a part of the other. */
+static size_t far_from(const char *wanted, const char *name)
+{
+    struct rp_nearest nearest = {.word = wanted};
+
+    rp_nearest_try(&nearest, name);
+    if (!nearest.name && strlen(wanted) >= 3 && strstr(name, wanted))
+        return 1;
+    return nearest.name ? nearest.distance : SIZE_MAX;
+}
+
+/* Lists up to three names that the gate may mean, the nearest first. Where names are as near as
+ * each other, the kernel with more time is first, as in the list. */
+static void put_near(const struct rp_versus_condition *gate, const struct rp_versus_found *compared,
+                     struct rp_versus_outcome *ret)
+{
+    enum { MOST = 3 };
+    char wanted[RP_NEAREST_MOST + 1], names[MOST][RP_NEAREST_MOST + 1];
+    size_t count = 0;
+
+    if (!plain_name(gate->kernel, wanted))
+        return;
+    for (size_t least = SIZE_MAX; count < MOST; least = SIZE_MAX) {
+        for (size_t i = 0; i < compared->kernel_count; i++) {
+            const struct rp_versus_pair *k = &compared->kernels[i];
+            char name[RP_NEAREST_MOST + 1];
+            bool is_new = plain_name((k->after ? k->after : k->before)->name, name);
+
+            for (size_t j = 0; j < count && is_new; j++)
+                is_new = strcmp(names[j], name) != 0;
+            if (!is_new || far_from(wanted, name) >= least)
+                continue;
+            least = far_from(wanted, name);
+            memcpy(names[count], name, sizeof name);
+        }
+        if (least == SIZE_MAX)
+            break;
+        count++;
+    }
+    for (size_t i = 0; i < count; i++)
+        snprintf(ret->near + strlen(ret->near), sizeof ret->near - strlen(ret->near), "%s%s",
+                 i ? ", " : "", names[i]);
+}
+
 static bool concerns(const struct rp_versus_condition *gate, const struct rp_versus_pair *k)
 {
     const struct rp_versus_kernel *some = k->after ? k->after : k->before;
@@ -1037,4 +1101,6 @@ void rp_versus_condition_judge(const struct rp_versus_condition *gate,
     if (!whole && found == 0)
         end_with(ret, RP_COMPARE_OPEN,
                  gate->kernel ? "no kernel has this name" : "the results have no kernels");
+    if (!whole && found == 0 && gate->kernel)
+        put_near(gate, compared, ret);
 }

@@ -236,6 +236,9 @@ struct rp_versus_outcome {
     const char *kernel; /**< that decided it; NULL: the whole */
     struct rp_quantity value, limit;
     char reason[256];
+    /** "a, b": what kernels are called whose names are like the gate's, which none has. It is text
+     * of the results, other than the reason. */
+    char near[256];
 };
 
 /** Says whether the span tells more than the time of kernels. */

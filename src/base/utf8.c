@@ -470,3 +470,20 @@ size_t rp_typing_errors(const char *a, const char *b)
     }
     return rows[lines % 3][columns];
 }
+
+void rp_nearest_try(struct rp_nearest *nearest, const char *name)
+{
+    const size_t length = strlen(nearest->word);
+    const size_t most = length < 3 ? 0 : (length + 1) / 3;
+    size_t distance;
+
+    if (length > RP_NEAREST_MOST || strlen(name) > RP_NEAREST_MOST)
+        return;
+    distance = length >= 3 && strncmp(name, nearest->word, length) == 0
+                   ? 1
+                   : rp_typing_errors(nearest->word, name);
+    if (distance > most || (nearest->name && distance >= nearest->distance))
+        return;
+    nearest->name = name;
+    nearest->distance = distance;
+}

@@ -73,4 +73,16 @@ bool rp_utf8_is_invisible(uint32_t point);
  * too many, missing or wrong, or two that changed places. */
 size_t rp_typing_errors(const char *a, const char *b);
 
+enum { RP_NEAREST_MOST = 48 }; /**< bytes; longer words are nobody's typing errors */
+
+/** Finds the name that a word was probably meant to be. Initialise it with the word, and zeros. */
+struct rp_nearest {
+    const char *word, *name; /**< name is NULL while none is near enough */
+    size_t distance;
+};
+
+/** Takes the name if it is nearer than those before: another, a missing, an additional letter, or
+ * two that changed places, in at most a third of the word. The beginning of a name is near, too. */
+void rp_nearest_try(struct rp_nearest *nearest, const char *name);
+
 #endif

@@ -207,6 +207,17 @@ static void put_kernels(struct rp_buf *to, const struct rp_versus_found *found)
     }
 }
 
+/* Names of kernels are text of others, which the sentence of a gate has not. */
+static void note_near(const struct rp_versus_outcome *outcome, struct rp_ci_gate *gate)
+{
+    rp_autobuf text = {0};
+
+    if (!outcome->near[0])
+        return;
+    rp_buf_printf(&text, "near: %s", outcome->near);
+    rp_ci_gate_note(gate, rp_buf_text(&text), NULL, 0);
+}
+
 /* Says of a time what it is, and how far from its limit. */
 static int decide_time(const struct compared *c, const struct rp_versus_condition *condition,
                        const struct rp_versus_outcome *outcome, struct rp_ci_gate *gate,
@@ -239,7 +250,8 @@ static int decide_time(const struct compared *c, const struct rp_versus_conditio
     if (outcome->passed == RP_COMPARE_OPEN)
         rp_buf_printf(&text, "; undecided, as %s", outcome->reason);
     rp_ci_gate_decide(gate, outcome_of(outcome->passed), "%s", rp_buf_text(&text));
-    if (outcome->passed == RP_COMPARE_PASSED || !worst)
+    note_near(outcome, gate);
+    if (outcome->passed == RP_COMPARE_PASSED || !worst || outcome->near[0])
         return 0;
     rp_buf_free(&text);
     put_kernels(&text, &c->found);
@@ -265,6 +277,7 @@ static int decide_metric(const struct compared *c, const struct rp_versus_condit
     if (outcome->passed == RP_COMPARE_OPEN)
         rp_buf_printf(&text, "; undecided, as %s", outcome->reason);
     rp_ci_gate_decide(gate, outcome_of(outcome->passed), "%s", rp_buf_text(&text));
+    note_near(outcome, gate);
     if (!outcome->kernel || outcome->passed == RP_COMPARE_PASSED)
         return 0;
     return note_kernel(c, outcome->kernel, outcome->kernel, gate, err);

@@ -361,10 +361,11 @@ static int judge(const struct options *options, const struct work *work)
             if (gated->passed == RP_COMPARE_PASSED)
                 continue;
             code = RP_VERDICT;
-            rp_cli_note("compare: %s: --gate %s %s%s%s%s%s", work->list[i].after->path,
+            rp_cli_note("compare: %s: --gate %s %s%s%s%s%s%s%s", work->list[i].after->path,
                         options->gates[g].text,
                         gated->passed == RP_COMPARE_OPEN ? "is undecided" : "does not hold",
-                        gated->reason[0] ? ": " : "", gated->reason, gated->kernel ? "; in " : "",
+                        gated->reason[0] ? ": " : "", gated->reason,
+                        gated->near[0] ? ", near: " : "", gated->near, gated->kernel ? "; in " : "",
                         gated->kernel ? gated->kernel : "");
         }
         if (work->list[i].after->told.wrong) {

@@ -664,25 +664,6 @@ static int take_option(struct line *l, size_t place, char *word, struct rp_args 
     return take_value(row, word, args, err);
 }
 
-enum { MOST_NAME = 48 }; /**< bytes; longer words are nobody's typing errors */
-
-void rp_nearest_try(struct rp_nearest *nearest, const char *name)
-{
-    const size_t length = strlen(nearest->word);
-    const size_t most = length < 3 ? 0 : (length + 1) / 3;
-    size_t distance;
-
-    if (length > MOST_NAME || strlen(name) > MOST_NAME)
-        return;
-    distance = length >= 3 && strncmp(name, nearest->word, length) == 0
-                   ? 1
-                   : rp_typing_errors(nearest->word, name);
-    if (distance > most || (nearest->name && distance >= nearest->distance))
-        return;
-    nearest->name = name;
-    nearest->distance = distance;
-}
-
 static int no_option(const struct table *t, const char *argument, struct rp_err *err)
 {
     rp_autobuf word = {0};

@@ -12,6 +12,7 @@
 
 #include "analyze/roofline.h"
 #include "base/err.h"
+#include "base/utf8.h"
 #include "library/library.h"
 #include "report/report.h"
 #include "trace/counter_set.h"
@@ -211,16 +212,6 @@ void rp_row_put_limits(const struct rp_row *row, struct rp_buf *to);
 
 /** Writes the text with %l and %d replaced, without RP_ROW_SHORT. */
 void rp_row_put_text(const struct rp_row *row, struct rp_buf *to);
-/** Finds the name that a word was probably meant to be. Initialise it with the word, and zeros. */
-struct rp_nearest {
-    const char *word, *name; /**< name is NULL while none is near enough */
-    size_t distance;
-};
-
-/** Takes the name if it is nearer than those before: another, a missing, an additional letter, or
- * two that changed places, in at most a third of the word. The beginning of a name is near, too. */
-void rp_nearest_try(struct rp_nearest *nearest, const char *name);
-
 /** Returns "--runs" or "-o". */
 const char *rp_row_option(const struct rp_row *row, char ret[64]);
 

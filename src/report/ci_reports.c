@@ -411,7 +411,7 @@ static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, siz
         struct rp_versus_outcome numbers = *gated; /* The rest may be numbers of the results. */
         rp_autobuf text = {0};
 
-        numbers.reason[0] = '\0';
+        numbers.reason[0] = numbers.near[0] = '\0';
         numbers.kernel = NULL;
         rp_versus_outcome_text(&text, &numbers);
         rp_buf_printf(buf, "* gate %s: ", rp_versus_passed_names[gated->passed]);
@@ -420,6 +420,8 @@ static void put_gates(struct rp_buf *buf, const struct rp_compare_report *r, siz
         rp_markdown_plain(buf, rp_buf_text(&text), RP_MARKDOWN_NAME_CELLS);
         rp_buf_puts(buf, gated->reason[0] ? "; " : "");
         rp_markdown_code(buf, gated->reason);
+        rp_buf_puts(buf, gated->near[0] ? ", near: " : "");
+        rp_markdown_code(buf, gated->near);
         rp_buf_puts(buf, gated->kernel ? "; in " : "");
         rp_markdown_code(buf, gated->kernel ? gated->kernel : "");
         rp_buf_puts(buf, "\n");

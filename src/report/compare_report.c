@@ -151,6 +151,7 @@ static void add_gate(struct rp_json_writer *json, const struct rp_versus_conditi
     rp_json_add_text(json, "gate", gate->text);
     rp_json_add_text(json, "kernel", gated->kernel);
     rp_report_quantity(json, "limit", gated->limit);
+    rp_json_add_text(json, "near", gated->near[0] ? gated->near : NULL);
     rp_json_add_text(json, "reason", gated->reason[0] ? gated->reason : NULL);
     rp_json_add_text(json, "result", rp_versus_passed_names[gated->passed]);
     rp_report_quantity(json, "value", gated->value);
@@ -327,6 +328,8 @@ void rp_versus_outcome_text(struct rp_buf *buf, const struct rp_versus_outcome *
     }
     if (gated->reason[0])
         rp_buf_printf(buf, "; %s", gated->reason);
+    if (gated->near[0])
+        rp_buf_printf(buf, ", near: %s", gated->near);
     if (gated->kernel)
         rp_buf_printf(buf, "; in %s", gated->kernel);
 }

@@ -6,6 +6,10 @@ try before.json after.json --gate 'kernel:reduce:runtime<=0.95'
 try before.json after.json --gate 'kernel:gemm:runtime<=1.02'
 try before.json drift.json --gate 'runtime<=1.02'
 try before.json after.json --gate 'kernel:gone:runtime<=1.02' --margin 2
+try before.json after.json --gate 'kernel:redcue:runtime<=1.02' --gate 'kernel:gemm<double>:vgprs<=64'
+rocm-perf compare before.json after.json --gate 'kernel:gem:runtime<=1.02' 2>&1 | grep near
+rocm-perf compare --markdown before.json after.json --gate 'kernel:gem:runtime<=1.02' 2>&1 | grep near
+rocm-perf compare --json before.json after.json --gate 'kernel:gem:runtime<=1.02' 2>/dev/null | grep -c '"near": "gemm"'
 try replay.json --gate 'runtime<=1.06'
 try replay.json --gate 'runtime<=1.01'
 try few.json few.json --gate 'runtime<=1.02'

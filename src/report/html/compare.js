@@ -91,7 +91,7 @@ function gateTable(comparison) {
   return table('Gates', [
     { title: 'gate', cls: 'code', of: (g) => plain(g.gate) }, { title: 'result', of: (g) => el('span', { className: 'verdict ' + { passed: 'faster', failed: 'slower' }[g.result] }, words(g.result)) },
     { title: 'value', n: true, of: (g) => (known(g.value) ? digits(g.value) : 'unknown') }, { title: 'limit', n: true, of: (g) => (known(g.limit) ? digits(g.limit) : 'unknown') },
-    { title: 'in', cls: 'name', of: (g) => (g.kernel ? named(g.kernel) : 'the whole') }, { title: 'reason', of: (g) => or(g.reason, '') },
+    { title: 'in', cls: 'name', of: (g) => (g.kernel ? named(g.kernel) : 'the whole') }, { title: 'reason', of: (g) => or(g.reason, '') + (g.near ? `, near: ${g.near}` : '') },
   ], comparison.gates);
 }
 

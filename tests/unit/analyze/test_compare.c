@@ -820,6 +820,50 @@ static enum rp_versus_passed applied(const char *text, const struct rp_versus_fo
     return gated.passed;
 }
 
+static void is_near(const char *text, const struct rp_versus_found *c, const char *near)
+{
+    struct rp_versus_condition gate;
+    struct rp_versus_outcome gated;
+
+    assert_int_equal(rp_versus_condition_parse(text, &gate, NULL), 0);
+    rp_versus_condition_judge(&gate, c, &gated);
+    assert_int_equal(gated.passed, RP_COMPARE_OPEN);
+    assert_string_equal(gated.near, near);
+    rp_versus_condition_free(&gate);
+}
+
+static void a_gate_of_no_kernel_tells_near_names(void **state)
+{
+    enum { KERNELS = 7 };
+    static const char *const names[KERNELS] = {
+        "void gemm<float, 64>(float*)",
+        "void gemm<float, 32>(float*)",
+        "(anonymous namespace)::reduce(int*) [clone .kd]",
+        "gemv(float*)",
+        "ns::gemm_tail(int)",
+        "gemm_with_a_name_so_long_that_nobody_misspells_it_at_all()",
+        ""};
+    double ms[] = {1};
+    struct rp_versus_kernel a[KERNELS];
+    struct rp_versus_pair kernels[KERNELS] = {0};
+    struct rp_versus_found c = {.kernels = kernels, .kernel_count = KERNELS};
+
+    (void)state;
+    for (size_t i = 0; i < KERNELS; i++) {
+        a[i] = kernel_of(names[i], ms, 1);
+        kernels[i].after = &a[i];
+    }
+    kernels[3] = (struct rp_versus_pair){.before = &a[3]};
+    is_near("kernel:gemn:runtime<=1", &c, "gemm, gemv");
+    is_near("kernel:gem:runtime<=1", &c, "gemm, gemv, ns::gemm_tail");
+    is_near("kernel:gemm<double>:vgprs<=1", &c, "gemm, gemv, ns::gemm_tail");
+    is_near("kernel:gemm<float, 64>(int*):vgprs<=1", &c, "gemm, gemv, ns::gemm_tail");
+    is_near("kernel:reduce:runtime<=1", &c, "(anonymous namespace)::reduce");
+    is_near("kernel:nothing:runtime<=1", &c, "");
+    is_near("kernel:x:runtime<=1", &c, "");
+    is_near("kernel:gemm_with_a_name_so_long_that_nobody_misspells_it_at_al:runtime<=1", &c, "");
+}
+
 /* Work that is not done takes no time. */
 static void fails_for(const char *text, const struct rp_versus_found *c, const char *kernel)
 {
@@ -1249,6 +1293,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(gates_that_are_none_are_refused),
         cmocka_unit_test(gates_are_read),
         cmocka_unit_test(gates_hold_or_not_or_are_open),
+        cmocka_unit_test(a_gate_of_no_kernel_tells_near_names),
         cmocka_unit_test(the_time_end_to_end_is_judged_by_itself),
         cmocka_unit_test(measured_times_end_to_end_need_runs),
         cmocka_unit_test(failed_launches_are_not_fast),
