@@ -23,8 +23,8 @@ endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 # dpkg-shlibdeps knows the packages, and the oldest versions, of what is linked. libcurl is loaded when a model server is
-# to be asked.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS libcurl4)
+# to be asked, libpq when a history is in PostgreSQL.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcurl4, libpq5")
 if(RP_CARRIED)
   # The file of symbols of the libc of this machine would ask for that libc's version.
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28)")
@@ -46,7 +46,7 @@ set(CPACK_RPM_PACKAGE_LICENSE MIT)
 if(RP_CARRIED)
   set(CPACK_RPM_PACKAGE_LICENSE "MIT and BSD and zlib and Public Domain")
 endif()
-set(CPACK_RPM_PACKAGE_SUGGESTS libcurl)
+set(CPACK_RPM_PACKAGE_SUGGESTS "libcurl, libpq")
 # Folders of other packages.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION)
 foreach(folder bin include lib lib64 lib64/pkgconfig share share/doc share/man share/man/man1 share/bash-completion

@@ -18,6 +18,7 @@
 #include "experiment/child_run.h"
 #include "run/git_tree.h"
 #include "run/run_program.h"
+#include "trace/history_db.h"
 
 enum { UNDECIDED = 6 };
 
@@ -214,7 +215,7 @@ static int note_history(const struct command *c, const struct rp_ci_program *p, 
 {
     const struct rp_ci_result *r = &c->job.result;
     rp_autofree char *folder = rp_ci_path(&c->job, p, "head");
-    rp_autofree char *log = rp_ci_path(&c->job, p, "history.log"), *said = NULL;
+    rp_autofree char *log = rp_ci_path(&c->job, p, "history.log"), *said = NULL, *name = NULL;
     rp_autofree char *commit = rp_format("%s%s", r->head_commit, r->head_changed ? "-dirty" : "");
     const char *const argv[] = {c->self,         "history",  "add",  "--db",
                                 c->args.history, "--commit", commit, "--program",
@@ -229,7 +230,8 @@ static int note_history(const struct command *c, const struct rp_ci_program *p, 
     if (rc < 0 || (!end.signaled && end.status == 0))
         return rc;
     said = rp_child_last_lines(log);
-    return rp_fail(err, RP_ENVIRONMENT, "%s: %s", c->args.history, said);
+    name = rp_history_shown_name(c->args.history);
+    return rp_fail(err, RP_ENVIRONMENT, "%s: %s", name, said);
 }
 
 static int write_form(const struct command *c, const char *name, const struct rp_buf *text,

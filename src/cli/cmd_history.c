@@ -221,7 +221,7 @@ static int add(struct history_request *request, char **paths, size_t count, stru
     labels.commit = request->filter.commit ? request->filter.commit : commit;
     if (labels.commit && !labels.commit[0])
         labels.commit = NULL;
-    if (rc == 0)
+    if (rc == 0 && rp_history_is_file(request->args->db))
         rc = make_folder(request->args->db, err);
     for (size_t i = 0; rc == 0 && i < count; i++)
         rc = add_one(paths[i], request, &labels, text, err);
@@ -416,6 +416,7 @@ static int nothing_matches(const struct history_request *request, const struct r
                            struct rp_err *err)
 {
     const struct rp_series_filter program = {.program = request->filter.program};
+    rp_autofree char *name = rp_history_shown_name(request->args->db);
     rp_autobuf text = {0};
     size_t found = 0;
 
@@ -433,7 +434,7 @@ static int nothing_matches(const struct history_request *request, const struct r
         if (!found)
             find_near(history, NULL, request->filter.config[k], &text);
     }
-    return rp_fail(err, RP_BAD_INPUT, "history %s: no %sresult of it matches%s", request->args->db,
+    return rp_fail(err, RP_BAD_INPUT, "history %s: no %sresult of it matches%s", name,
                    is_of_series(request) ? "complete " : "", rp_buf_text(&text));
 }
 
@@ -490,11 +491,13 @@ static void put_next(const struct history_request *request, const struct rp_hist
     const char *words[8] = {"rocm-perf", "history", "show", "--commit",
                             since ? since->commit : NULL};
 
+    rp_autofree char *name = rp_history_shown_name(request->args->db);
+
     if (!since || !since->commit || since->commit[0] == '-')
         return;
     if (RP_IS_GIVEN(history, request->args, db)) {
         words[5] = "--db";
-        words[6] = request->args->db;
+        words[6] = name;
     }
     rp_buf_puts(text, "\n");
     rp_page_next(&page, words);
@@ -569,15 +572,17 @@ static int keep_apart(const struct history_request *request, char **paths, size_
                       struct rp_err *err)
 {
     char *database = (char *)request->args->db;
-    int rc = rp_refuse_overwriting_inputs("history: -o", request->args->output, &database, 1, err);
+    const size_t files = rp_history_is_file(database);
+    int rc =
+        rp_refuse_overwriting_inputs("history: -o", request->args->output, &database, files, err);
 
-    if (rc == 0)
+    if (rc == 0 && files)
         rc = keep_from_journals(request, err);
     if (rc == 0)
         rc = rp_refuse_overwriting_inputs("history: -o", request->args->output, paths, count, err);
-    return rc < 0 ? rc
-                  : rp_refuse_overwriting_inputs("history: --db", request->args->db, paths, count,
-                                                 err);
+    return rc < 0 || !files ? rc
+                            : rp_refuse_overwriting_inputs("history: --db", request->args->db,
+                                                           paths, count, err);
 }
 
 /* Does the actions that change the history, or reads it. */

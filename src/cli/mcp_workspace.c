@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "cli/mcp.h"
+#include "trace/history_db.h"
 
 enum { MOST_LINKS = 40 /**< as in Linux */ };
 
@@ -120,6 +121,12 @@ int rp_mcp_workspace_check(const struct rp_mcp_workspace *workspace, const char 
 
     if (all)
         return 0;
+    /* Its address may have a password, which is not repeated. */
+    if (!rp_history_is_file(path))
+        return rp_fail(err, RP_USAGE,
+                       "argument %s: a database server is not in the workspace, %.200s; rocm-perf "
+                       "mcp --allow / allows it",
+                       argument, workspace->roots[0]);
     if (!resolved)
         return rp_fail(err, RP_USAGE, "argument %s: %.200s: too long, or its links have no end",
                        argument, path);

@@ -1,7 +1,7 @@
 /**
  * @file history_db.h
- * @brief A history has the results of a program over time in one SQLite file.
- * docs/history.md has its tables.
+ * @brief A history has the results of a program over time, in one SQLite file or in a database of
+ * PostgreSQL. docs/history.md has its tables.
  */
 #ifndef RP_TRACE_HISTORY_DB_H
 #define RP_TRACE_HISTORY_DB_H
@@ -55,31 +55,39 @@ static inline void rp_history_free(struct rp_history *history)
     *history = (struct rp_history){0};
 }
 
-/**
- * Tests whether a path can be that of a history: not an empty name, a database of SQLite without a
- * file, a URI, or a folder. The file need not exist.
- * @return 0; RP_USAGE; RP_BAD_INPUT: it is a pipe or a device
- */
-int rp_history_check_path(const char *path, struct rp_err *err);
+/* The name of a history is the path of a file, or an address as
+ * postgresql://USER@HOST:PORT/DATABASE, which may have a password and parameters. */
+
+bool rp_history_is_file(const char *name);
+/** Returns the name as people and files may see it: an address without password and parameters. It
+ * is in fresh memory; NULL: memory has ended. */
+char *rp_history_shown_name(const char *name);
 
 /**
- * Adds a result to a file, which is made if it does not exist. Any number of processes may do so
- * at once. A result that is already there is not added again.
+ * Tests whether a name can be that of a history: not an empty one, a database of SQLite without a
+ * file, a URI of another kind, or a folder. The file need not exist, and no server is asked.
+ * @return 0; RP_USAGE; RP_BAD_INPUT: it is a pipe or a device
+ */
+int rp_history_check_path(const char *name, struct rp_err *err);
+
+/**
+ * Adds a result to a history, which is made if it does not exist. Any number of processes may do
+ * so at once. A result that is already there is not added again.
  * @param ret_id  of the result, also when it was there
- * @return 0; RP_USAGE: see rp_history_check_path; RP_BAD_INPUT: the file is no history, of a later
+ * @return 0; RP_USAGE: see rp_history_check_path; RP_BAD_INPUT: it is no history, of a later
  *         version, damaged, or has what no rocm-perf makes, as a trigger; RP_ENVIRONMENT. Nothing
  *         is changed then
  */
-int rp_history_add(const char *path, const struct rp_history_result *result, int64_t *ret_id,
+int rp_history_add(const char *name, const struct rp_history_result *result, int64_t *ret_id,
                    bool *ret_new, struct rp_err *err);
 
 /**
  * Removes results by their numbers, all or none. Their numbers are not given again.
  * @return 0; RP_USAGE: there is none of that number; RP_BAD_INPUT; RP_ENVIRONMENT
  */
-int rp_history_remove(const char *path, const int64_t *ids, size_t count, struct rp_err *err);
+int rp_history_remove(const char *name, const int64_t *ids, size_t count, struct rp_err *err);
 
-/** @return 0; RP_BAD_INPUT: there is no such file, or it is no history; RP_ENVIRONMENT */
-int rp_history_read(const char *path, struct rp_history *ret, struct rp_err *err);
+/** @return 0; RP_BAD_INPUT: there is no such history, or it is none; RP_ENVIRONMENT */
+int rp_history_read(const char *name, struct rp_history *ret, struct rp_err *err);
 
 #endif

@@ -80,6 +80,11 @@ static void what_is_inside(void **state)
         assert_int_equal(
             rp_mcp_workspace_check(&workspace, base, "output", "../workshop/new", &err), -RP_USAGE);
         assert_string_equal(err.text, says);
+        assert_int_equal(
+            rp_mcp_workspace_check(&workspace, base, "db", "postgresql://u:secret@h/d", &err),
+            -RP_USAGE);
+        assert_non_null(strstr(err.text, "argument db: a database server is not in the workspace"));
+        assert_null(strstr(err.text, "secret"));
         assert_int_equal(rp_mcp_workspace_add(&workspace, near, &err), 0);
         assert_int_equal(
             rp_mcp_workspace_check(&workspace, base, "output", "../workshop/new", &err), 0);

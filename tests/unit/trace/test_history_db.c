@@ -312,6 +312,46 @@ static void names_of_no_file_are_refused(void **state)
     assert_int_equal(rp_history_check_path(kit_path(""), &err), -RP_BAD_INPUT);
 }
 
+/* What is no address is refused before a server is asked, and nobody sees a password in either. */
+static void addresses_are_shown_without_passwords(void **state)
+{
+    static const struct {
+        const char *address, *shown; /**< NULL: it is refused */
+    } cases[] = {
+        {"postgresql://h/d", "postgresql://h/d"},
+        {"postgres://u:secret@h:5432/d?password=secret&x=y@z", NULL},
+        {"postgres://u:secret@h:5432/d?password=secret", "postgresql://u@h:5432/d"},
+        {"postgresql://u:se?#cret@[::1]:5432,b:1/d", "postgresql://u@[::1]:5432,b:1/d"},
+        {"postgresql://u:secret@/d", "postgresql://u@/d"},
+        {"postgresql://%2Fvar%2Frun/d", "postgresql://%2Fvar%2Frun/d"},
+        {"postgresql:///", "postgresql://"},
+        {"postgresql://u:secret@secret@h/d", NULL},
+        {"postgresql://u:secret/x@h/d", NULL},
+        {"postgresql://u:secret?x@h/d@", NULL},
+        {"postgresql://u:secret:@h:secret/d", NULL},
+        {"postgresql://u:secret", NULL},
+        {"postgresql:u:secret@h", NULL},
+        {"postgresql:", NULL},
+        {"postgresql://u:sec ret@h", NULL},
+        {"postgresql://[secret/d", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *shown = rp_history_shown_name(cases[i].address);
+        struct rp_err err = RP_ERR_INIT;
+        const int rc = rp_history_check_path(cases[i].address, &err);
+
+        assert_false(rp_history_is_file(cases[i].address));
+        assert_int_equal(rc, cases[i].shown ? 0 : -RP_USAGE);
+        assert_string_equal(shown, cases[i].shown ? cases[i].shown : "postgresql://...");
+        assert_null(strstr(err.text, "secret"));
+        free(shown);
+    }
+    assert_true(rp_history_is_file("./postgresql:x"));
+    assert_true(rp_history_is_file("postgresql"));
+}
+
 /* SQLite would wait for the writer of a pipe, and remove the file that such a journal names. */
 static void what_lies_beside_it_is_looked_at(void **state)
 {
@@ -408,6 +448,7 @@ int main(void)
         cmocka_unit_test(pages_that_are_used_twice_are_refused),
         cmocka_unit_test(an_index_with_more_than_its_table_is_refused),
         cmocka_unit_test(names_of_no_file_are_refused),
+        cmocka_unit_test(addresses_are_shown_without_passwords),
         cmocka_unit_test(what_lies_beside_it_is_looked_at),
         cmocka_unit_test(many_small_rows_are_read),
         cmocka_unit_test(a_new_history_follows_the_umask),
