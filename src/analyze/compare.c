@@ -11,159 +11,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/stats.h"
+#include "base/units.h"
 #include "base/utf8.h"
-
-/* This section says how far two series of runs are apart, and how sure that is.
- * docs/how-it-decides.md explains why it is done so. */
-
-/* The interval is widened by this factor, which was found by simulation: with it no kind of noise
- * in tests/unit/analyze/test_compare.c makes more than 1 % of false verdicts. The exception are
- * machines that change their speed in steps: a step between the sides looks like a regression. */
-static const double error_factor = 1.5;
-static const double drift_factor = 1.25;
-static const double most_dependence = 0.95;
-static const double slow_factor = 0.75;
-static const double slow_degrees = 2;
-
-/* --- series -------------------------------------------------------------------------------- */
-
-struct rp_trend rp_trend_of(const double *ms, size_t count)
-{
-    struct rp_trend ret = {0};
-    double spread = 0, last = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (!isnan(ms[i])) {
-            ret.middle += (double)i;
-            ret.count++;
-        }
-    ret.middle /= (double)ret.count;
-    for (size_t i = 0; i < count; i++)
-        ret.mean += isnan(ms[i]) ? 0 : log(ms[i]) / (double)ret.count;
-    for (size_t i = 0; i < count; i++) {
-        const double at = (double)i - ret.middle;
-
-        if (isnan(ms[i]))
-            continue;
-        ret.slope += at * (log(ms[i]) - ret.mean);
-        spread += at * at;
-    }
-    ret.slope /= spread;
-    for (size_t i = 0; i < count; i++) {
-        const double off = log(ms[i]) - ret.mean - ret.slope * ((double)i - ret.middle);
-
-        if (isnan(ms[i]))
-            continue;
-        ret.squares += off * off;
-        ret.neighbours += off * last;
-        last = off;
-    }
-    return ret;
-}
-
-/* Estimates how much of a run's deviation the next one has. Few runs show too little of it, by
- * about the amount that is added. */
-double rp_trend_dependence(const struct rp_trend *a, const struct rp_trend *b, double count)
-{
-    const double squares = a->squares + b->squares;
-    const double seen = squares > 0 ? (a->neighbours + b->neighbours) / squares : 0;
-    const double corrected = seen + (2 + 4 * seen) / count;
-
-    return fmin(fmax(corrected, 0), most_dependence);
-}
-
-/* Cosines have so many half periods in all runs. The slowest are those that a line leaves. */
-enum { SLOWEST = 2, LAST_SLOW = 4 };
-
-/* Slow changes of runs are hidden from neighbours by quick ones. */
-struct slow {
-    double squares; /**< of the cosines' parts; with noise alone each is as large as a run's */
-    double count;   /**< number of squares */
-};
-
-static struct slow slow_of(const double *ms, size_t count, const struct rp_trend *line)
-{
-    struct slow ret = {0};
-
-    for (size_t k = SLOWEST; k <= LAST_SLOW && 2 * k < line->count; k++) {
-        double part = 0, length = 0;
-
-        for (size_t i = 0; i < count; i++) {
-            const double wave = cos(M_PI * (double)k * ((double)i + 0.5) / (double)count);
-
-            if (isnan(ms[i]))
-                continue;
-            part += wave * (log(ms[i]) - line->mean - line->slope * ((double)i - line->middle));
-            length += wave * wave;
-        }
-        ret.squares += part * part / length;
-        ret.count++;
-    }
-    return ret;
-}
-
-/* Returns the factor by which the variance of a mean exceeds that of independent runs. It is
- * estimated from neighbours, or from slow changes where these give more; few waves make that less
- * certain.
- * @param degrees of freedom: as Welch's, reduced */
-static double inflation(const struct rp_trend *a, const struct rp_trend *b,
-                        const struct slow *slow_a, const struct slow *slow_b, double *degrees)
-{
-    const double count = (double)a->count + (double)b->count, squares = a->squares + b->squares;
-    const double r = rp_trend_dependence(a, b, count / 2);
-    const double quick = (1 + r) / (1 - r);
-    const double waves = (slow_a->squares + slow_b->squares) / (slow_a->count + slow_b->count);
-    const double slow = squares > 0 ? slow_factor * waves * (count - 4) / squares : 0;
-    const double more = slow - quick;
-
-    *degrees = *degrees * (1 - r * r) / (1 + r * r);
-    if (more > 0) /* This follows Satterthwaite. */
-        *degrees = slow * slow / (quick * quick / *degrees + more * more / slow_degrees);
-    *degrees = fmax(*degrees, 1);
-    return fmax(quick, slow);
-}
-
-/** Needs at least three times on each side, all positive. NAN is a run without a time, which keeps
- * its place. */
-static struct rp_versus_shift versus_shift_of(const double *before_ms, size_t before_count,
-                                              const double *after_ms, size_t after_count)
-{
-    const struct rp_trend before = rp_trend_of(before_ms, before_count);
-    const struct rp_trend after = rp_trend_of(after_ms, after_count);
-    const struct slow slow_before = slow_of(before_ms, before_count, &before);
-    const struct slow slow_after = slow_of(after_ms, after_count, &after);
-    const double n = (double)before.count, m = (double)after.count;
-    const double runs = ((double)before_count + (double)after_count) / 2;
-    const double of_before = before.squares / (n - 2) / n, of_after = after.squares / (m - 2) / m;
-    const double sum = of_before + of_after;
-    struct rp_versus_shift ret = {.log_ratio = after.mean - before.mean, .degrees = 1};
-
-    /* A line has taken two degrees of freedom. */
-    if (sum > 0)
-        ret.degrees = rp_welch_degrees(of_before, n - 2, of_after, m - 2);
-    ret.error = error_factor *
-                sqrt(sum * inflation(&before, &after, &slow_before, &slow_after, &ret.degrees));
-    ret.drift = drift_factor * runs * fmax(fabs(before.slope), fabs(after.slope));
-    return ret;
-}
-
-double rp_versus_half_interval(const struct rp_versus_shift *shift, double alpha)
-{
-    return shift->drift + rp_student_quantile(alpha, shift->degrees) * shift->error;
-}
-
-double rp_versus_p_value(const struct rp_versus_shift *shift, double most)
-{
-    const double beyond = fabs(shift->log_ratio) - shift->drift - log(most);
-
-    if (!(beyond > 0))
-        return 1;
-    return shift->error > 0 ? rp_student_two_sided_p(beyond / shift->error, shift->degrees) : 0;
-}
-
-/* A GPU's timestamps have this step; two of them, begin and end, belong to each launch. */
-static const double tick_ms = 10e-6;
 
 const char *const rp_versus_verdict_names[] = {[RP_COMPARE_FASTER] = "faster",
                                                [RP_COMPARE_SLOWER] = "slower",
@@ -393,7 +242,7 @@ static void bound_by_counts(struct rp_versus_time *t, const struct rp_versus_run
 /* Says by how much both clocks may be wrong about a mean launch, in logarithms. */
 static double ticks(const struct rp_quantity *dispatches, double ms)
 {
-    return dispatches->known ? tick_ms * dispatches->value / ms : 0;
+    return dispatches->known ? RP_COMPARE_TICK_MS * dispatches->value / ms : 0;
 }
 
 /* A series is judged by these: for the whole, or for a kernel. */
@@ -470,7 +319,9 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
         return false;
     }
     t->basis = RP_COMPARE_MEASURED;
-    *shift = versus_shift_of(a, of->before->count, b, of->after->count);
+    t->before_step = rp_versus_step_of(of->before);
+    t->after_step = rp_versus_step_of(of->after);
+    *shift = rp_versus_shift_of(a, of->before->count, b, of->after->count);
     if (!of->software && !of->wall)
         shift->drift +=
             ticks(of->dispatches_before, t->before_ms) + ticks(of->dispatches_after, t->after_ms);
@@ -615,6 +466,78 @@ static void time_span(struct rp_versus_found *c, const struct rp_versus_rule *ru
                                 : "a result does not say how long it takes end to end";
 }
 
+/* --- reasons with numbers ------------------------------------------------------------------ */
+
+/* Keeps the text as the reason of the time; without memory the reason stays. */
+static void give_reason(struct rp_versus_found *c, struct rp_buf *text, struct rp_versus_time *t)
+{
+    char **grown = reallocarray(c->texts, c->text_count + 1, sizeof *grown);
+    char *kept = grown ? rp_buf_steal(text) : NULL;
+
+    c->texts = grown ? grown : c->texts;
+    if (!kept)
+        return;
+    c->texts[c->text_count++] = kept;
+    t->reason = kept;
+}
+
+static void put_step(struct rp_buf *to, const char *what, const char *side,
+                     const struct rp_versus_step *step)
+{
+    if (!step->at)
+        return;
+    rp_buf_printf(to, "%sa step %s: %s up to %s %zu, ", to->len ? "; " : "", side,
+                  rp_unit_one(RP_UNIT_TIME, step->from_ms * 1e6, false).text, what, step->at - 1);
+    rp_buf_printf(to, "%s from %s %zu on", rp_unit_one(RP_UNIT_TIME, step->to_ms * 1e6, false).text,
+                  what, step->at);
+}
+
+static void put_steps(struct rp_buf *to, const char *what, const struct rp_versus_time *t)
+{
+    put_step(to, what, "before", &t->before_step);
+    put_step(to, what, "after", &t->after_step);
+    if (t->before_step.at && t->after_step.at)
+        rp_buf_printf(to, "; behind the steps: %s",
+                      rp_speed_change(t->before_step.to_ms / t->after_step.to_ms).text);
+}
+
+static void explain(struct rp_versus_found *c, struct rp_versus_time *t)
+{
+    const struct rp_versus_within *within = &t->within;
+    const char *reason = t->reason;
+    rp_autobuf text = {0};
+
+    if (t->verdict != RP_COMPARE_UNDECIDED)
+        return;
+    if (within->bounded && within->verdict != RP_COMPARE_UNDECIDED) {
+        rp_buf_printf(&text,
+                      "%s within one run (%s, %zu launches of each side), which says nothing of "
+                      "the noise between runs; %s",
+                      rp_versus_verdict_names[within->verdict],
+                      rp_speed_range(1 / within->high, 1 / within->low).text, within->launches,
+                      reason);
+    } else if (t->before_step.at || t->after_step.at) {
+        put_steps(&text, t->basis == RP_COMPARE_MEASURED ? "run" : "launch", t);
+        if (t->basis == RP_COMPARE_TOO_FEW)
+            rp_buf_printf(&text, "; %s", reason);
+        /* What is between two levels is no interval of a ratio. */
+        t->bounded = false;
+    } else if (within->stepping) {
+        rp_buf_printf(&text, "launches of %zu kernel%s have a step; %s", within->stepping,
+                      rp_plural(within->stepping), reason);
+    }
+    if (text.len)
+        give_reason(c, &text, t);
+}
+
+static void explain_all(struct rp_versus_found *c)
+{
+    explain(c, &c->whole);
+    explain(c, &c->span);
+    for (size_t i = 0; i < c->kernel_count; i++)
+        explain(c, &c->kernels[i].time);
+}
+
 bool rp_versus_span_matters(const struct rp_versus_found *c)
 {
     return c->span.basis != RP_COMPARE_NOT_TIMED &&
@@ -646,6 +569,8 @@ int rp_versus(const struct rp_versus_side *before, const struct rp_versus_side *
     time_whole(&c, rule, a, b);
     time_span(&c, rule, a, b);
     time_kernels(&c, rule, a, b, candidates);
+    rp_versus_find_within(&c, rule);
+    explain_all(&c);
     *ret = c;
     return 0;
 }
@@ -687,6 +612,9 @@ int rp_versus_find_reported(const struct rp_versus_side *side, struct rp_versus_
 
 void rp_versus_found_free(struct rp_versus_found *compared)
 {
+    for (size_t i = 0; i < compared->text_count; i++)
+        free(compared->texts[i]);
+    free(compared->texts);
     free(compared->kernels);
     memset(compared, 0, sizeof *compared);
 }
@@ -734,13 +662,17 @@ static const char *find_sign(const char *text, size_t *ret_relation, size_t *ret
     return NULL;
 }
 
+static bool is_word(const char *text, size_t len, const char *word)
+{
+    return len == strlen(word) && strncmp(text, word, len) == 0;
+}
+
 static int parse_metric(const char *word, size_t len, struct rp_versus_condition *gate,
                         struct rp_err *err)
 {
-    static const char runtime[] = "runtime", span[] = "end_to_end";
-
-    gate->span = len == strlen(span) && strncmp(word, span, len) == 0;
-    gate->runtime = gate->span || (len == strlen(runtime) && strncmp(word, runtime, len) == 0);
+    gate->span = is_word(word, len, "end_to_end");
+    gate->within = is_word(word, len, "runtime_within_run");
+    gate->runtime = gate->span || gate->within || is_word(word, len, "runtime");
     if (gate->span && gate->kernel)
         return rp_fail(err, RP_USAGE,
                        "--gate %s: end_to_end is of the whole program; use runtime for a kernel",
@@ -756,8 +688,9 @@ static int parse_metric(const char *word, size_t len, struct rp_versus_condition
         }
     }
     return rp_fail(err, RP_USAGE,
-                   "--gate %s: nothing is called '%.*s'; use runtime, end_to_end, vgprs, agprs, "
-                   "sgprs, lds_bytes, scratch_bytes, occupancy, bytes, dispatches or cv",
+                   "--gate %s: nothing is called '%.*s'; use runtime, runtime_within_run, "
+                   "end_to_end, vgprs, agprs, sgprs, lds_bytes, scratch_bytes, occupancy, bytes, "
+                   "dispatches or cv",
                    gate->text, (int)len, word);
 }
 
@@ -857,7 +790,10 @@ static int parse(const char *text, struct rp_versus_condition *gate, struct rp_e
                        text, sign + sign_len);
     if (gate->runtime && gate->of_before)
         return rp_fail(err, RP_USAGE, "--gate %s: %s is a ratio to before already; use a number",
-                       text, gate->span ? "end_to_end" : "runtime");
+                       text,
+                       gate->span     ? "end_to_end"
+                       : gate->within ? "runtime_within_run"
+                                      : "runtime");
     if (gate->runtime && gate->relation == RP_EXACTLY)
         return rp_fail(err, RP_USAGE,
                        "--gate %s: a ratio of times is never exactly that; use <= and >=", text);
@@ -902,10 +838,27 @@ static bool holds(double value, enum rp_versus_relation relation, double bound)
     return value == bound;
 }
 
+/* One run of each side decides a gate that asks for it. Other runs may differ by as much as a
+ * verdict within one run leaves room for. */
+static struct rp_versus_time judged_time(const struct rp_versus_condition *gate,
+                                         const struct rp_versus_time *time)
+{
+    struct rp_versus_time ret = *time;
+
+    if (!gate->within || time->bounded || !time->within.bounded)
+        return ret;
+    ret.bounded = true;
+    ret.ratio = time->within.ratio;
+    ret.low = time->within.low / RP_COMPARE_BETWEEN_RUNS;
+    ret.high = time->within.high * RP_COMPARE_BETWEEN_RUNS;
+    return ret;
+}
+
 /* The condition must hold, or not hold, in the whole interval. */
-static void judge_time(const struct rp_versus_condition *gate, const struct rp_versus_time *time,
+static void judge_time(const struct rp_versus_condition *gate, const struct rp_versus_time *of,
                        struct rp_versus_outcome *ret)
 {
+    const struct rp_versus_time judged = judged_time(gate, of), *time = &judged;
     bool at_low = holds(time->low, gate->relation, gate->bound);
     bool at_high = holds(time->high, gate->relation, gate->bound);
 

@@ -17,6 +17,7 @@ struct json_t;
 struct rp_err;
 struct rp_launches;
 struct rp_profile;
+struct rp_store;
 struct rp_versus_pair;
 struct rp_versus_side;
 
@@ -44,6 +45,7 @@ struct rp_versus_kernel {
     uint64_t code_hash; /**< of what it consists of; 0 = unknown */
     bool runtime_internal;
     struct rp_versus_runs runs;
+    struct rp_versus_runs launches; /**< of the base run, by their starts; no count: not known */
     struct rp_quantity metrics[RP_COMPARE_METRICS];
     uint64_t grid[3], block[3]; /**< of the most frequent launch */
     char *bound;                /**< bottleneck or limiting resource; NULL: not known */
@@ -93,6 +95,11 @@ struct rp_versus_side {
 };
 
 void rp_versus_side_free(struct rp_versus_side *side);
+/** Finds the kernel of this name; NULL: there is none. */
+struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side *side, const char *name);
+/** Adds the times of single launches of the base run, unless they are known. */
+int rp_versus_side_add_launches(struct rp_versus_side *side, struct rp_store *store,
+                                struct rp_err *err);
 
 /** Makes a side of a profile in memory.
  * @param runs of all kernels; kernels have their base run only */
@@ -135,6 +142,10 @@ struct rp_versus_shift {
     double degrees;   /**< of freedom */
     double drift;     /**< how far the mean may be off because the runs drift */
 };
+/** Needs at least three times on each side, all positive. NAN is a run without a time, which keeps
+ * its place. */
+struct rp_versus_shift rp_versus_shift_of(const double *before_ms, size_t before_count,
+                                          const double *after_ms, size_t after_count);
 /** Returns half of the interval of log_ratio at confidence 1 - alpha. */
 double rp_versus_half_interval(const struct rp_versus_shift *shift, double alpha);
 /** Returns how improbable it is that the ratio is within 1 / most to most. */
@@ -160,6 +171,30 @@ enum rp_versus_basis {
 };
 extern const char *const rp_versus_basis_names[];
 
+/** A time within one run has to be off by more than this factor: so much may runs differ of which
+ * only one was measured. */
+#define RP_COMPARE_BETWEEN_RUNS 1.5
+/** A GPU's timestamps have this step; two of them, begin and end, belong to each launch. */
+#define RP_COMPARE_TICK_MS 10e-6
+
+/** Says that a series has two levels, one behind the other. */
+struct rp_versus_step {
+    size_t at;             /**< the first behind the step, from 1; 0: there is none */
+    double from_ms, to_ms; /**< medians of the two parts */
+};
+
+/** Finds the step where it is obvious. */
+struct rp_versus_step rp_versus_step_of(const struct rp_versus_runs *series);
+
+/** Says what the launches of one run of each side tell, which is nothing of other runs. */
+struct rp_versus_within {
+    size_t launches;                /**< of each side; 0: not known, or too few */
+    size_t stepping;                /**< of the whole: so many kernels have a step */
+    enum rp_versus_verdict verdict; /**< where bounded: faster, slower or undecided */
+    bool bounded;
+    double ratio, low, high, level; /**< as of a time, of median launches */
+};
+
 struct rp_versus_time {
     enum rp_versus_basis basis;
     enum rp_versus_verdict verdict;
@@ -169,7 +204,10 @@ struct rp_versus_time {
     bool bounded;
     double low, high, level; /**< interval of the ratio and its confidence, where bounded */
     double drift;            /**< part of the interval that is for drift: a ratio minus 1 */
-    const char *reason;      /**< of undecided; static or the side's */
+    const char *reason;      /**< of undecided; static, the side's or of rp_versus_found.texts */
+    /** Of the runs, or of the launches where these are too few and the launches are known. */
+    struct rp_versus_step before_step, after_step;
+    struct rp_versus_within within; /**< with RP_COMPARE_TOO_FEW */
 };
 
 struct rp_versus_pair {
@@ -193,7 +231,12 @@ struct rp_versus_found {
     struct rp_versus_time span;
     struct rp_versus_pair *kernels; /**< of both sides first, by falling time before */
     size_t kernel_count;
+    char **texts; /**< reasons with numbers */
+    size_t text_count;
 };
+
+/** Adds what the launches tell of times that have too few runs. */
+void rp_versus_find_within(struct rp_versus_found *compared, const struct rp_versus_rule *rule);
 
 /**
  * @return 0; RP_BAD_INPUT when the two cannot be compared: hardware and software, other GPUs, other
@@ -214,6 +257,7 @@ struct rp_versus_condition {
     char *kernel; /**< NULL: of the whole, or of every kernel */
     bool runtime; /**< else metric */
     bool span;    /**< with runtime: of the time from end to end */
+    bool within;  /**< with runtime: one run of each side may decide it by its launches */
     enum rp_versus_metric metric;
     enum rp_versus_relation relation;
     double bound;
@@ -235,7 +279,7 @@ struct rp_versus_outcome {
     enum rp_versus_passed passed;
     const char *kernel; /**< that decided it; NULL: the whole */
     struct rp_quantity value, limit;
-    char reason[256];
+    char reason[512];
     /** "a, b": what kernels are called whose names are like the gate's, which none has. It is text
      * of the results, other than the reason. */
     char near[256];

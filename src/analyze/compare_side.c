@@ -72,9 +72,7 @@ static void versus_names_rehash(struct rp_versus_side *side)
     fill(side);
 }
 
-/* @return the kernel of this name; NULL: there is none */
-static struct rp_versus_kernel *versus_side_find(const struct rp_versus_side *side,
-                                                 const char *name)
+struct rp_versus_kernel *rp_versus_side_find(const struct rp_versus_side *side, const char *name)
 {
     uint32_t number;
 
@@ -172,10 +170,10 @@ size_t rp_versus_names_pair(const struct rp_versus_side *before, const struct rp
     if (!lone)
         return SIZE_MAX;
     for (size_t i = 0; i < before->kernel_count; i++)
-        if (!versus_side_find(after, before->kernels[i].name))
+        if (!rp_versus_side_find(after, before->kernels[i].name))
             lone[lone_count++] = lone_of(&before->kernels[i], false);
     for (size_t i = 0; i < after->kernel_count; i++)
-        if (!versus_side_find(before, after->kernels[i].name))
+        if (!rp_versus_side_find(before, after->kernels[i].name))
             lone[lone_count++] = lone_of(&after->kernels[i], true);
     if (lone_count)
         qsort(lone, lone_count, sizeof *lone, by_plain_name);
@@ -185,14 +183,14 @@ size_t rp_versus_names_pair(const struct rp_versus_side *before, const struct rp
         pair_group(&lone[i], end - i);
     }
     for (size_t i = 0; i < before->kernel_count; i++) {
-        const struct rp_versus_kernel *same = versus_side_find(after, before->kernels[i].name);
+        const struct rp_versus_kernel *same = rp_versus_side_find(after, before->kernels[i].name);
 
         ret[count++] = (struct rp_versus_pair){
             .before = &before->kernels[i],
             .after = same ? same : partner_of(lone, lone_count, &before->kernels[i])};
     }
     for (size_t i = 0; i < after->kernel_count; i++)
-        if (!versus_side_find(before, after->kernels[i].name) &&
+        if (!rp_versus_side_find(before, after->kernels[i].name) &&
             !partner_of(lone, lone_count, &after->kernels[i]))
             ret[count++] = (struct rp_versus_pair){.after = &after->kernels[i]};
     return count;
@@ -226,6 +224,7 @@ void rp_versus_side_free(struct rp_versus_side *side)
     for (size_t i = 0; i < side->kernel_count; i++) {
         free(side->kernels[i].name);
         free(side->kernels[i].runs.ms);
+        free(side->kernels[i].launches.ms);
         free(side->kernels[i].bound);
     }
     for (size_t i = 0; i < side->gpu_count; i++) {
@@ -277,6 +276,7 @@ static struct rp_versus_kernel *append(struct rp_versus_side *side,
     k = &side->kernels[side->kernel_count];
     *k = *row;
     k->bound = NULL;
+    k->launches = (struct rp_versus_runs){0};
     k->name = strdup(row->name);
     k->runs.ms = calloc(row->runs.count + 1, sizeof *k->runs.ms);
     if (!k->name || !k->runs.ms) {
@@ -345,7 +345,7 @@ static void merge(struct rp_versus_kernel *k, const struct rp_versus_kernel *row
 static int rp_versus_side_add_kernel(struct rp_versus_side *side,
                                      const struct rp_versus_kernel *row, struct rp_err *err)
 {
-    struct rp_versus_kernel *k = versus_side_find(side, row->name);
+    struct rp_versus_kernel *k = rp_versus_side_find(side, row->name);
 
     if (k) {
         merge(k, row);
@@ -466,13 +466,13 @@ int rp_versus_side_add_run(struct rp_versus_side *side, const struct rp_versus_s
     if (!grow(&side->runs, run->runs.ms[0]) || !grow(&side->spans, run->spans.ms[0]))
         return rp_out_of_memory(err);
     for (size_t i = 0; i < side->kernel_count; i++) {
-        const struct rp_versus_kernel *k = versus_side_find(run, side->kernels[i].name);
+        const struct rp_versus_kernel *k = rp_versus_side_find(run, side->kernels[i].name);
 
         if (!grow(&side->kernels[i].runs, k ? k->runs.ms[0] : NAN))
             return rp_out_of_memory(err);
     }
     for (size_t i = 0; i < run->kernel_count; i++)
-        if (!versus_side_find(side, run->kernels[i].name)) {
+        if (!rp_versus_side_find(side, run->kernels[i].name)) {
             int rc = add_late(side, &run->kernels[i], before, err);
 
             if (rc < 0)
@@ -514,8 +514,8 @@ static char *launch_text(const struct rp_failed_launch *launch)
 }
 
 /* Notes which launches of the base run started no kernel. */
-static int versus_side_add_launches(struct rp_versus_side *side, const struct rp_launches *launches,
-                                    struct rp_err *err)
+static int versus_side_add_failed(struct rp_versus_side *side, const struct rp_launches *launches,
+                                  struct rp_err *err)
 {
     char **kinds = calloc(launches->count + 1, sizeof *kinds);
     rp_autobuf text = {0};
@@ -617,7 +617,7 @@ int rp_versus_side_of(const struct rp_profile *p, const struct rp_origin *origin
         add_gpus(&side, p) < 0)
         rc = rp_out_of_memory(err);
     if (rc == 0)
-        rc = versus_side_add_launches(&side, &p->launches, err);
+        rc = versus_side_add_failed(&side, &p->launches, err);
     for (size_t i = 0; rc == 0 && i < p->kernel_count; i++)
         rc = add_summary(&side, &p->kernels[i], err);
     if (rc < 0) {
@@ -832,7 +832,7 @@ static int read_repeat(const json_t *row, struct rp_versus_side *side, const cha
     const char *name = json_string_value(json_object_get(row, "name"));
     const json_t *runs = json_object_get(row, "runs_ms");
     const json_t *calls = json_object_get(row, "runs_calls");
-    const bool again = name && versus_side_find(side, name);
+    const bool again = name && rp_versus_side_find(side, name);
     struct rp_versus_kernel k = {.name = (char *)name,
                                  .runtime_internal =
                                      json_is_true(json_object_get(row, "runtime_internal"))};
@@ -879,7 +879,7 @@ static int read_roofline(const json_t *root, struct rp_versus_side *side, struct
 {
     const char *name = json_string_value(json_object_get(json_object_get(root, "kernel"), "name"));
     const json_t *roofline = json_object_get(root, "roofline");
-    struct rp_versus_kernel *k = versus_side_find(side, name);
+    struct rp_versus_kernel *k = rp_versus_side_find(side, name);
     size_t rows = 0, i;
     const json_t *row;
 
@@ -1020,7 +1020,7 @@ static int read_launches(const json_t *root, struct rp_versus_side *side, struct
 
         found.failed = failed.known && failed.value <= 9e15 ? (uint64_t)failed.value : 0;
     }
-    return versus_side_add_launches(side, &found, err);
+    return versus_side_add_failed(side, &found, err);
 }
 
 static int read_profile(const json_t *root, struct rp_versus_side *side, const char *path,
@@ -1143,7 +1143,7 @@ static int add_row(struct rp_versus_side *side, const json_t *row, bool *seen, s
 {
     const json_t *bottleneck = json_object_get(row, "bottleneck");
     const char *name = json_string_value(json_object_get(row, "name"));
-    struct rp_versus_kernel *k = versus_side_find(side, name);
+    struct rp_versus_kernel *k = rp_versus_side_find(side, name);
     bool again;
 
     if (!k)

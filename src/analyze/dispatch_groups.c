@@ -347,10 +347,8 @@ struct rp_overlaps {
     size_t count, capacity;
 };
 
-/** Returns end - start, or the assumed time after rp_clip_late_ends. It returns false when a time
- * is missing or end < start. */
-static bool dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
-                                 uint64_t *ret_ns)
+bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
+                             uint64_t *ret_ns)
 {
     const struct rp_corrected_end *end;
 
@@ -387,7 +385,7 @@ static int dispatch_groups_add(void *ctx, const void *row, struct rp_err *err)
     uint64_t ns;
 
     sum->count++;
-    if (!dispatch_duration_ns(sum->store, row, &ns))
+    if (!rp_dispatch_duration_ns(sum->store, row, &ns))
         sum->bad++;
     else if (__builtin_add_overflow(sum->total_ns, ns, &sum->total_ns))
         return rp_refuse_sum(sum->store, err);
@@ -768,7 +766,7 @@ static int take(void *ctx, const void *row, struct rp_err *err)
         group->first_id = dispatch->id;
     }
     group->count++;
-    if (!dispatch_duration_ns(r->from, dispatch, &ns))
+    if (!rp_dispatch_duration_ns(r->from, dispatch, &ns))
         return 0;
     if (__builtin_add_overflow(group->total_ns, ns, &group->total_ns))
         return rp_refuse_sum(r->from, err);

@@ -15,6 +15,7 @@ struct rp_arch;
 struct rp_buf;
 struct rp_err;
 struct rp_profile_memory;
+struct rp_row_dispatch;
 struct rp_store;
 
 /* The steps of rp_profile_compute: GPUs, kernel identities, grouping. */
@@ -353,6 +354,10 @@ struct rp_gpu_span {
 int rp_profile_read_groups(struct rp_store *store, uint32_t number, struct rp_dispatch_group **ret,
                            size_t *ret_count, struct rp_overlapped *ret_overlapped,
                            struct rp_gpu_span *ret_span, struct rp_err *err);
+/** Computes end - start, or the assumed time after rp_clip_late_ends. It returns false when a time
+ * is missing or end < start. */
+bool rp_dispatch_duration_ns(const struct rp_store *store, const struct rp_row_dispatch *row,
+                             uint64_t *ret_ns);
 /** Compares which was launched first, over all traces; it is the last resort of every comparison.
  */
 int rp_profile_by_first(const struct rp_dispatch_group *a, const struct rp_dispatch_group *b);

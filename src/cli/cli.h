@@ -250,6 +250,9 @@ void rp_file_set_drop(struct rp_file_set *pending);
  * @return 0; RP_BAD_INPUT, RP_ENVIRONMENT
  */
 int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *err);
+/** Adds the launches of the base run to a profile with too few measured runs, if its trace stands
+ * beside it. A trace that is gone, or cannot be read, only takes what one run tells. */
+void rp_compare_add_launches(char *path, struct rp_versus_side *side);
 
 /* This section is for `rocm-perf profile`, between its options and its report. */
 

@@ -207,6 +207,7 @@ static int read_sides(char **paths, size_t count, struct work *work, struct rp_e
         if (rc < 0)
             return rc;
         work->side_count++;
+        rp_compare_add_launches(paths[i], &work->sides[i]);
     }
     return 0;
 }

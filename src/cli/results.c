@@ -343,6 +343,14 @@ static int read_run(struct rp_store *const *run, size_t count, const char *path,
     return 0;
 }
 
+/* Launches count where there are too few runs. Modelled times need none, and several processes have
+ * clocks of their own. */
+static bool needs_launches(const struct rp_versus_side *side, size_t runs, size_t traces)
+{
+    return !side->software && !side->wall && !side->told.is && traces == 1 &&
+           runs < RP_COMPARE_LEAST_RUNS;
+}
+
 static int read_repeats(const struct rp_repeats *repeats, const char *path,
                         struct rp_versus_side *ret, struct rp_err *err)
 {
@@ -350,6 +358,8 @@ static int read_repeats(const struct rp_repeats *repeats, const char *path,
     struct rp_store **run = repeats->stores;
     int rc = read_run(run, repeats->counts[0], path, &side, err);
 
+    if (rc == 0 && needs_launches(&side, repeats->count, repeats->counts[0]))
+        rc = rp_versus_side_add_launches(&side, run[0], err);
     for (size_t i = 1; rc == 0 && i < repeats->count; i++) {
         rp_cleanup(rp_versus_side_free) struct rp_versus_side more = {0};
 
@@ -438,6 +448,23 @@ int rp_compare_read_side(char *path, struct rp_versus_side *ret, struct rp_err *
         return rc;
     json = rp_gzip_find(name);
     return json ? read_profile(path, json, ret, err) : read_traces(path, ret, err);
+}
+
+void rp_compare_add_launches(char *path, struct rp_versus_side *side)
+{
+    rp_cleanup(rp_inputs_close) struct rp_inputs in = {0};
+    rp_autofree struct rp_store **stores = NULL;
+    struct rp_err err = RP_ERR_INIT;
+    size_t count = 0;
+
+    if (!needs_launches(side, side->runs.count, 1) || !rp_path_is_dir(path) ||
+        (side->kernel_count && side->kernels[0].launches.count) ||
+        rp_inputs_open(&path, 1, &in, &err) < 0 || !in.store_count)
+        return;
+    stores = rp_alloc_zero(in.store_count + 1, sizeof *stores);
+    if (rp_inputs_choose_run(&in, stores, &count, &err) == 0 && count == 1 &&
+        rp_clip_late_ends(stores, 1, &err) == 0)
+        rp_versus_side_add_launches(side, stores[0], &err);
 }
 
 int rp_profile_device_of(struct rp_store *store, const char **ret, struct rp_err *err)

@@ -62,6 +62,50 @@ static void add_side(struct rp_json_writer *json, const char *key,
 
 /* --- what was found ------------------------------------------------------------------------ */
 
+static void add_step(struct rp_json_writer *json, const char *key,
+                     const struct rp_versus_step *step)
+{
+    if (!step->at) {
+        rp_json_add_null(json, key);
+        return;
+    }
+    rp_json_add_object(json, key);
+    rp_json_add_count(json, "at", step->at);
+    add(json, "from_ms", step->from_ms);
+    add(json, "to_ms", step->to_ms);
+    rp_json_end(json);
+}
+
+static void add_steps(struct rp_json_writer *json, const struct rp_versus_time *t)
+{
+    if (!t->before_step.at && !t->after_step.at) {
+        rp_json_add_null(json, "steps");
+        return;
+    }
+    rp_json_add_object(json, "steps");
+    add_step(json, "after", &t->after_step);
+    add_step(json, "before", &t->before_step);
+    rp_json_add_text(json, "of", t->basis == RP_COMPARE_MEASURED ? "runs" : "launches");
+    rp_json_end(json);
+}
+
+static void add_within(struct rp_json_writer *json, const struct rp_versus_within *within)
+{
+    if (!within->bounded) {
+        rp_json_add_null(json, "within_run");
+        return;
+    }
+    rp_json_add_object(json, "within_run");
+    add(json, "between_runs", RP_COMPARE_BETWEEN_RUNS);
+    add(json, "high", within->high);
+    rp_json_add_count(json, "launches", within->launches);
+    add(json, "level", within->level);
+    add(json, "low", within->low);
+    add(json, "ratio", within->ratio);
+    rp_json_add_text(json, "verdict", rp_versus_verdict_names[within->verdict]);
+    rp_json_end(json);
+}
+
 static void add_time(struct rp_json_writer *json, const char *key, const struct rp_versus_time *t)
 {
     rp_json_add_object(json, key);
@@ -76,7 +120,9 @@ static void add_time(struct rp_json_writer *json, const char *key, const struct 
     add(json, "low", t->bounded ? t->low : NAN);
     add(json, "ratio", t->ratio);
     rp_json_add_text(json, "reason", t->reason);
+    add_steps(json, t);
     rp_json_add_text(json, "verdict", rp_versus_verdict_names[t->verdict]);
+    add_within(json, &t->within);
     rp_json_end(json);
 }
 
@@ -227,6 +273,13 @@ static bool is_between_bounds(const struct rp_versus_time *t)
     return t->basis == RP_COMPARE_MODELLED && t->bounded && t->low < t->high;
 }
 
+/** Says whether one run of each side tells what several are needed for. */
+static bool tells_within(const struct rp_versus_time *t)
+{
+    return t->verdict == RP_COMPARE_UNDECIDED && t->within.bounded &&
+           t->within.verdict != RP_COMPARE_UNDECIDED;
+}
+
 void rp_versus_change_text(struct rp_buf *buf, const struct rp_versus_time *t)
 {
     const bool decided = t->verdict == RP_COMPARE_FASTER || t->verdict == RP_COMPARE_SLOWER;
@@ -241,6 +294,10 @@ void rp_versus_change_text(struct rp_buf *buf, const struct rp_versus_time *t)
         rp_buf_printf(buf, " (%s)", rp_speed_range(1 / t->high, 1 / t->low).text);
     else if (t->bounded)
         rp_buf_puts(buf, " (exact)");
+    else if (t->before_step.at || t->after_step.at)
+        rp_buf_puts(buf, decided ? "" : " (a step)");
+    else if (tells_within(t))
+        rp_buf_printf(buf, " (within one run %s)", rp_speed_change(1 / t->within.ratio).text);
     else if (!decided && !isnan(t->ratio) && t->basis != RP_COMPARE_MODELLED)
         rp_buf_printf(buf, " (measured %s)", rp_speed_change(1 / t->ratio).text);
 }
@@ -555,10 +612,15 @@ void rp_versus_result_text(struct rp_buf *to, const struct rp_versus_found *c)
                       before);
     } else if (decided) {
         rp_buf_printf(to, "%s is %s than %s", after, rp_speed_change(1 / t->ratio).text, before);
+    } else if (tells_within(t)) {
+        rp_buf_printf(to,
+                      "%s is %s than %s within one run of each (%zu launches); the noise between "
+                      "runs is not known: a verdict needs 6 runs of each side (profile --runs 10)",
+                      after, rp_speed_change(1 / t->within.ratio).text, before, t->within.launches);
     } else {
         put_open(to, t, after, before, !replay && !c->after->wall);
     }
-    if (t->reason)
+    if (t->reason && !tells_within(t))
         rp_buf_printf(to, "%s%s", t->verdict == RP_COMPARE_UNDECIDED ? "; " : ": ", t->reason);
     put_span(to, c);
     rp_buf_puts(to, ".");

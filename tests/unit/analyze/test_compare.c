@@ -23,7 +23,9 @@
 #include "unit/cmocka_all.h"
 
 #include "analyze/compare.c"
+#include "analyze/compare_shift.c"
 #include "analyze/compare_side.c"
+#include "analyze/compare_within.c"
 
 /* With sanitizers, what is looked for there needs no exact rates. */
 enum { TRIALS = RP_WITH_SANITIZER ? 200 : 2000 };
@@ -180,6 +182,185 @@ static void simulate(const struct world *w, size_t runs, double ratio,
 static double most_false(void)
 {
     return 0.01 * TRIALS + 3 * sqrt(0.01 * 0.99 * TRIALS);
+}
+
+/* --- launches of one run, and steps -------------------------------------------------------- */
+
+enum { LAUNCHES = 60 };
+
+/* Compares one run of each side with so many launches of one kernel. */
+static struct rp_versus_found within_of(double *before, double *after, size_t count)
+{
+    static double sums[2];
+    static struct rp_versus_kernel kernels[2];
+    static struct rp_versus_side sides[2];
+    double *const launches[] = {before, after};
+    struct rp_versus_found c;
+
+    for (size_t i = 0; i < 2; i++) {
+        sums[i] = 0;
+        for (size_t j = 0; j < count; j++)
+            sums[i] += launches[i][j];
+        kernels[i] = kernel_of("k(int)", &sums[i], 1);
+        kernels[i].launches = (struct rp_versus_runs){.ms = launches[i], .count = count};
+        kernels[i].metrics[RP_COMPARE_DISPATCHES] = (struct rp_quantity){true, (double)count};
+        sides[i] = side_of(&sums[i], 1, &kernels[i], 1);
+    }
+    assert_int_equal(rp_versus(&sides[0], &sides[1], &test_rule, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
+    assert_int_equal(c.whole.basis, RP_COMPARE_TOO_FEW);
+    assert_false(c.whole.bounded);
+    return c;
+}
+
+static unsigned told_within(const struct world *w, double ratio, enum rp_versus_verdict which)
+{
+    double ms[2 * MOST];
+    unsigned told = 0;
+
+    for (unsigned i = 0; i < TRIALS; i++) {
+        struct rp_versus_found c;
+
+        session(w, LAUNCHES, ratio, ms);
+        change_speed(w, 2 * LAUNCHES, ms);
+        c = within_of(ms, ms + LAUNCHES, LAUNCHES);
+        told += c.whole.within.bounded && c.whole.within.verdict == which;
+        rp_versus_found_free(&c);
+    }
+    return told;
+}
+
+static void one_run_tells_no_more_than_its_factor(void **state)
+{
+    (void)state;
+    seed = 88172645463325252u;
+    for (size_t i = 0; i < WORLDS; i++) {
+        const unsigned told =
+            told_within(&worlds[i], RP_COMPARE_BETWEEN_RUNS, RP_COMPARE_SLOWER) +
+            told_within(&worlds[i], 1 / RP_COMPARE_BETWEEN_RUNS, RP_COMPARE_FASTER);
+
+        if (told > most_false())
+            fail_msg("%s: %u of %d told", worlds[i].name, told, 2 * TRIALS);
+    }
+    for (size_t i = 0; i < STEPPING; i++)
+        assert_int_equal(told_within(&stepping[i], 1, RP_COMPARE_SLOWER) +
+                             told_within(&stepping[i], 1, RP_COMPARE_FASTER),
+                         0);
+    assert_true(told_within(&worlds[0], 1 / 2.8, RP_COMPARE_FASTER) == TRIALS);
+    assert_true(told_within(&worlds[1], 2.8, RP_COMPARE_SLOWER) > 0.95 * TRIALS);
+}
+
+static enum rp_versus_passed applied(const char *text, const struct rp_versus_found *c);
+
+static void many_launches_of_one_run_tell_a_large_factor(void **state)
+{
+    double before[LAUNCHES], after[LAUNCHES];
+    struct rp_versus_found c;
+
+    (void)state;
+    for (size_t i = 0; i < LAUNCHES; i++) {
+        before[i] = 2.8 + (double)(i * 7 % 5) / 100;
+        after[i] = 1 + (double)(i * 3 % 5) / 100;
+    }
+    before[0] = 9; /* The first launch is slow. */
+    c = within_of(before, after, LAUNCHES);
+    assert_int_equal(c.whole.within.verdict, RP_COMPARE_FASTER);
+    assert_int_equal(c.kernels[0].time.within.verdict, RP_COMPARE_FASTER);
+    assert_int_equal(c.kernels[0].time.verdict, RP_COMPARE_UNDECIDED);
+    assert_true(c.whole.within.low > 0.33 && c.whole.within.high < 0.39);
+    assert_non_null(strstr(c.whole.reason, "faster within one run"));
+    assert_non_null(strstr(c.whole.reason, "60 launches"));
+    assert_non_null(strstr(c.whole.reason, "too few runs"));
+    assert_int_equal(applied("runtime<=1", &c), RP_COMPARE_OPEN);
+    assert_int_equal(applied("runtime_within_run<=0.6", &c), RP_COMPARE_PASSED);
+    assert_int_equal(applied("kernel:k:runtime_within_run<=0.6", &c), RP_COMPARE_PASSED);
+    assert_int_equal(applied("runtime_within_run<=0.4", &c), RP_COMPARE_OPEN);
+    assert_int_equal(applied("runtime_within_run>=0.7", &c), RP_COMPARE_FAILED);
+    rp_versus_found_free(&c);
+    c = within_of(before, after, 23); /* These are too few. */
+    assert_false(c.whole.within.bounded || c.kernels[0].time.within.bounded);
+    assert_int_equal(applied("runtime_within_run<=1", &c), RP_COMPARE_OPEN);
+    rp_versus_found_free(&c);
+    after[30] = after[50] = 90; /* The medians are faster, and the run as a whole is not. */
+    c = within_of(before, after, LAUNCHES);
+    assert_true(c.whole.within.high > 1);
+    assert_int_equal(c.whole.within.verdict, RP_COMPARE_UNDECIDED);
+    rp_versus_found_free(&c);
+}
+
+static struct rp_versus_step step_in(double *ms, size_t count)
+{
+    const struct rp_versus_runs series = {.ms = ms, .count = count};
+
+    return rp_versus_step_of(&series);
+}
+
+static void obvious_steps_are_found(void **state)
+{
+    double ms[LAUNCHES];
+    struct rp_versus_step step;
+
+    (void)state;
+    for (size_t i = 0; i < LAUNCHES; i++)
+        ms[i] = (i < 20 ? 10 : 3) * (1 + (double)(i * 7 % 5) / 50);
+    ms[0] = 80;
+    ms[1] = NAN;
+    step = step_in(ms, LAUNCHES);
+    assert_int_equal(step.at, 21);
+    assert_true(step.from_ms > 10 && step.from_ms < 10.8 && step.to_ms > 3 && step.to_ms < 3.3);
+    for (size_t i = 0; i < LAUNCHES; i++) /* A slope is none. */
+        ms[i] = exp((double)i / 10);
+    assert_int_equal(step_in(ms, LAUNCHES).at, 0);
+    for (size_t i = 0; i < LAUNCHES; i++) /* Launches by turns of two kinds are none. */
+        ms[i] = i % 2 ? 10 : 3;
+    assert_int_equal(step_in(ms, LAUNCHES).at, 0);
+    for (size_t i = 0; i < LAUNCHES; i++) /* This is too small to be obvious. */
+        ms[i] = i < 20 ? 1.1 : 1;
+    assert_int_equal(step_in(ms, LAUNCHES).at, 0);
+    for (size_t i = 0; i < LAUNCHES; i++) /* One slow launch is none. */
+        ms[i] = i == 0 ? 100 : 1;
+    assert_int_equal(step_in(ms, LAUNCHES).at, 0);
+    assert_int_equal(step_in(ms, 0).at, 0);
+    assert_int_equal(step_in(ms, 4).at, 0);
+}
+
+/* What lies between two levels is no interval of a ratio. */
+static void series_with_a_step_have_no_interval(void **state)
+{
+    double before[12], after[12], launches[2][LAUNCHES];
+    struct rp_versus_side sides[2] = {side_of(before, 12, NULL, 0), side_of(after, 12, NULL, 0)};
+    struct rp_versus_found c;
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        before[i] = (i < 4 ? 10 : 1) * (1 + (double)(i * 7 % 5) / 1000);
+        after[i] = (i < 3 ? 9 : 1) * (1 + (double)(i * 3 % 5) / 1000);
+    }
+    assert_int_equal(rp_versus(&sides[0], &sides[1], &test_rule, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_UNDECIDED);
+    assert_false(c.whole.bounded);
+    assert_int_equal(c.whole.before_step.at, 5);
+    assert_int_equal(c.whole.after_step.at, 4);
+    assert_non_null(strstr(c.whole.reason, "a step before: 10.0"));
+    assert_non_null(strstr(c.whole.reason, " ms up to run 4, 1.00"));
+    assert_non_null(strstr(c.whole.reason, "behind the steps: equally fast"));
+    assert_int_equal(applied("runtime<=20", &c), RP_COMPARE_OPEN);
+    rp_versus_found_free(&c);
+    for (size_t i = 0; i < 12; i++) /* Whichever part it is, this is faster. */
+        after[i] /= 1e6;
+    assert_int_equal(rp_versus(&sides[0], &sides[1], &test_rule, &c, NULL), 0);
+    assert_int_equal(c.whole.verdict, RP_COMPARE_FASTER);
+    assert_true(c.whole.bounded);
+    rp_versus_found_free(&c);
+    for (size_t i = 0; i < LAUNCHES; i++) {
+        launches[0][i] = (i < 20 ? 10 : 3) + (double)(i * 7 % 5) / 100;
+        launches[1][i] = 1;
+    }
+    c = within_of(launches[0], launches[1], LAUNCHES);
+    assert_false(c.whole.within.bounded);
+    assert_non_null(strstr(c.whole.reason, "up to launch 20"));
+    assert_int_equal(applied("runtime_within_run<=1", &c), RP_COMPARE_OPEN);
+    rp_versus_found_free(&c);
 }
 
 /* --- statistics ---------------------------------------------------------------------------- */
@@ -720,7 +901,7 @@ static void kernels_are_found_by_name(void **state)
     struct rp_versus_kernel row = kernel_of(name, &ms, 1);
 
     (void)state;
-    assert_null(versus_side_find(&side, "kernel_0"));
+    assert_null(rp_versus_side_find(&side, "kernel_0"));
     for (int pass = 0; pass < 2; pass++) /* the second time they are there */
         for (int i = 0; i < KERNELS; i++) {
             snprintf(name, sizeof name, "kernel_%d", i);
@@ -734,12 +915,12 @@ static void kernels_are_found_by_name(void **state)
         const struct rp_versus_kernel *found;
 
         snprintf(name, sizeof name, "kernel_%d", i);
-        found = versus_side_find(&side, name);
+        found = rp_versus_side_find(&side, name);
         assert_non_null(found);
         assert_string_equal(found->name, name);
     }
-    assert_null(versus_side_find(&side, "kernel"));
-    assert_null(versus_side_find(&side, NULL));
+    assert_null(rp_versus_side_find(&side, "kernel"));
+    assert_null(rp_versus_side_find(&side, NULL));
     rp_versus_side_free(&side);
 }
 
@@ -1013,8 +1194,8 @@ static void failed_launches_are_not_fast(void **state)
 
         before.software = after.software = true;
         before.timing_model = after.timing_model = (char *)"detailed";
-        assert_int_equal(versus_side_add_launches(&before, rows[i].before, NULL), 0);
-        assert_int_equal(versus_side_add_launches(&after, rows[i].after, NULL), 0);
+        assert_int_equal(versus_side_add_failed(&before, rows[i].before, NULL), 0);
+        assert_int_equal(versus_side_add_failed(&after, rows[i].after, NULL), 0);
         assert_int_equal(rp_versus(&before, &after, &exact, &c, NULL), 0);
         assert_int_equal(c.whole.verdict, rows[i].same ? RP_COMPARE_FASTER : RP_COMPARE_UNDECIDED);
         assert_int_equal(c.whole.basis,
@@ -1106,12 +1287,12 @@ static void kernels_of_further_runs_are_read(void **state)
     (void)state;
     assert_int_equal(rp_versus_side_parse(text, "p", &side, NULL), 0);
     assert_int_equal(side.kernel_count, 2);
-    late = versus_side_find(&side, "late");
+    late = rp_versus_side_find(&side, "late");
     assert_non_null(late);
     assert_true(late->runs.count == 2 && isnan(late->runs.ms[0]) && late->runs.ms[1] == 5);
     assert_true(late->metrics[RP_COMPARE_VGPRS].value == 8);
     assert_true(late->metrics[RP_COMPARE_DISPATCHES].value == 3);
-    k = versus_side_find(&side, "k");
+    k = rp_versus_side_find(&side, "k");
     assert_non_null(k);
     assert_true(k->runs.ms[0] == 4 && k->runs.ms[1] == 6);
     assert_true(k->metrics[RP_COMPARE_DISPATCHES].value == 2);
@@ -1271,6 +1452,10 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identical_programs_are_not_told_apart),
+        cmocka_unit_test(one_run_tells_no_more_than_its_factor),
+        cmocka_unit_test(many_launches_of_one_run_tell_a_large_factor),
+        cmocka_unit_test(obvious_steps_are_found),
+        cmocka_unit_test(series_with_a_step_have_no_interval),
         cmocka_unit_test(steps_raise_false_alarms_in_bounds),
         cmocka_unit_test(the_margin_is_on_neither_side),
         cmocka_unit_test(regressions_of_three_per_cent_are_found),
