@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/benchmark_json.h"
 #include "analyze/profile.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -650,6 +651,7 @@ static int bad(const char *path, struct rp_err *err, const char *what)
 
 static int load(const char *text, const char *path, json_t **ret, struct rp_err *err)
 {
+    json_t *benchmarks = NULL;
     json_error_t error;
 
     *ret = json_loads(text, JSON_REJECT_DUPLICATES, &error);
@@ -657,6 +659,13 @@ static int load(const char *text, const char *path, json_t **ret, struct rp_err 
         return rp_fail(err, RP_BAD_INPUT, "%s: line %d: %s", path, error.line, error.text);
     if (!json_is_object(*ret))
         return bad(path, err, "no JSON object");
+    if (rp_benchmark_profile(*ret, &benchmarks, err) < 0)
+        return rp_wrap(err, "%s", path);
+    if (benchmarks) {
+        json_decref(*ret);
+        *ret = benchmarks;
+        return 0;
+    }
     return rp_schema_version_check(json_string_value(json_object_get(*ret, "schema_version")), path,
                                    err);
 }
