@@ -24,45 +24,46 @@ static bool is_same(struct rp_output_text a, struct rp_output_text b)
     return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.text, b.text, a.bytes) == 0);
 }
 
-static bool begins_number(char c)
+/* strtod() takes words as well, such as "inf" of "info", and what is behind blanks. */
+static bool begins_number(const char *at)
 {
-    return isdigit((unsigned char)c) || c == '.' || c == '-' || c == '+';
+    at += *at == '-' || *at == '+';
+    at += *at == '.';
+    return isdigit((unsigned char)*at);
 }
 
-static bool is_near(double x, double y, const struct rp_output_bound *bound)
+/* Compares the numbers that begin there, and goes behind them. */
+static bool is_near(const char **a, const char **b, const struct rp_output_bound *bound)
 {
-    return fabs(x - y) <= fmax(bound->absolute, bound->relative * fmax(fabs(x), fabs(y)));
+    char *end_a, *end_b;
+    const double x = strtod(*a, &end_a), y = strtod(*b, &end_b);
+    const double most = fmax(bound->absolute, bound->relative * fmax(fabs(x), fabs(y)));
+    const bool same = end_a - *a == end_b - *b && memcmp(*a, *b, (size_t)(end_a - *a)) == 0;
+
+    *a = end_a;
+    *b = end_b;
+    return same || (isfinite(x) && isfinite(y) && fabs(x - y) <= most);
 }
 
 /* Compares terminated texts; what is in them behind a zero byte was compared before. */
 static bool is_nearly_same(const char *a, const char *b, const struct rp_output_bound *bound)
 {
     for (;;) {
-        char *end_a, *end_b;
-        double x, y;
-
         a += strspn(a, " \t\r");
         b += strspn(b, " \t\r");
         if (!*a || !*b)
             return !*a && !*b;
-        if (begins_number(*a) && begins_number(*b)) {
-            x = strtod(a, &end_a);
-            y = strtod(b, &end_b);
-            if (end_a != a && end_b != b) {
-                if (x != y && !is_near(x, y, bound))
-                    return false;
-                a = end_a;
-                b = end_b;
-                continue;
-            }
-        }
-        if (*a++ != *b++)
+        if (begins_number(a) && begins_number(b)) {
+            if (!is_near(&a, &b, bound))
+                return false;
+        } else if (*a++ != *b++) {
             return false;
+        }
     }
 }
 
-static bool agrees(struct rp_output_text a, struct rp_output_text b,
-                   const struct rp_output_bound *bound)
+bool rp_output_line_agrees(struct rp_output_text a, struct rp_output_text b,
+                           const struct rp_output_bound *bound)
 {
     rp_autobuf one = {0}, other = {0};
 
@@ -86,7 +87,8 @@ size_t rp_output_first_difference(struct rp_output_text before, struct rp_output
 
         if (ended && other_ended) /* Only the end of the last line is another one. */
             return bound->relative > 0 || bound->absolute > 0 ? 0 : number;
-        if (ended != other_ended || !agrees(next_line(&before), next_line(&after), bound))
+        if (ended != other_ended ||
+            !rp_output_line_agrees(next_line(&before), next_line(&after), bound))
             return number;
     }
 }

@@ -21,7 +21,11 @@ struct rp_output_text {
     size_t bytes;
 };
 
-/** Compares line by line. With a bound blanks count as one, and only numbers may differ.
+/** Compares two lines. With a bound blanks count for nothing, and only numbers may differ. */
+bool rp_output_line_agrees(struct rp_output_text a, struct rp_output_text b,
+                           const struct rp_output_bound *bound);
+
+/** Compares line by line.
  * @return 0: they are the same; the number of the first line that differs */
 size_t rp_output_first_difference(struct rp_output_text before, struct rp_output_text after,
                                   const struct rp_output_bound *bound);

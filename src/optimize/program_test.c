@@ -15,6 +15,7 @@
 #include "base/stats.h"
 #include "base/units.h"
 #include "experiment/child_run.h"
+#include "experiment/output_compare.h"
 #include "run/run_program.h"
 
 /* This section shows in a message where two texts that should be the same begin to differ. */
@@ -242,43 +243,6 @@ char *rp_output_differs(const struct rp_child_context *measure, const struct rp_
     return rp_format("it prints something else%s%s", where ? ": " : "", where ? where : "");
 }
 
-/** strtod() takes words as well, such as "inf" of "info", and what is behind blanks. */
-static bool begins_number(const char *at)
-{
-    at += *at == '-' || *at == '+';
-    at += *at == '.';
-    return *at >= '0' && *at <= '9';
-}
-
-/** Compares the numbers that begin there, and goes behind them. */
-static bool is_near(const char **a, const char **b, double allowed)
-{
-    char *end_a, *end_b;
-    const double x = strtod(*a, &end_a), y = strtod(*b, &end_b);
-    const bool near = isfinite(x) && isfinite(y)
-                          ? fabs(x - y) <= fmax(allowed, 1e-3 * fmax(fabs(x), fabs(y)))
-                          : end_a - *a == end_b - *b && memcmp(*a, *b, (size_t)(end_a - *a)) == 0;
-
-    *a = end_a;
-    *b = end_b;
-    return near;
-}
-
-/** @param end_a the text may have any bytes before that, and a 0 there */
-static bool same_but_for_digits(const char *a, const char *end_a, const char *b, const char *end_b,
-                                double allowed)
-{
-    while (a < end_a && b < end_b) {
-        if (begins_number(a) && begins_number(b)) {
-            if (!is_near(&a, &b, allowed))
-                return false;
-        } else if (*a++ != *b++) {
-            return false;
-        }
-    }
-    return a == end_a && b == end_b;
-}
-
 bool rp_output_differs_by_digits(const struct rp_child_context *measure, double allowed)
 {
     rp_autofree char *original = printed_path(measure, RP_RUN_KIND_ORIGINAL);
@@ -294,9 +258,11 @@ bool rp_output_differs_by_digits(const struct rp_child_context *measure, double 
         fseek(before, place.begin, SEEK_SET) != 0 || fseek(after, place.begin, SEEK_SET) != 0)
         return false;
     const ssize_t bytes_a = getline(&a, &room_a, before), bytes_b = getline(&b, &room_b, after);
+    const struct rp_output_bound bound = {.relative = 1e-3, .absolute = allowed};
 
     return bytes_a >= 0 && bytes_b >= 0 &&
-           same_but_for_digits(a, a + bytes_a, b, b + bytes_b, allowed);
+           rp_output_line_agrees((struct rp_output_text){a, (size_t)bytes_a},
+                                 (struct rp_output_text){b, (size_t)bytes_b}, &bound);
 }
 
 /** profile's advice does not fit optimize, which can do nothing without kernels. */

@@ -48,6 +48,33 @@ int rp_history_fail_missing(struct rp_err *err)
                    "there is none yet: `rocm-perf history add RESULT` begins one");
 }
 
+/* A history while something is done with it. */
+struct session {
+    const char *name;
+    const struct rp_history_database *of;
+    struct rp_history_store *store;
+    struct rp_err mine, *err;
+    bool tried; /**< to open it: messages up to then have its name already */
+};
+
+static int begin(struct session *s, const char *name, enum rp_history_access access,
+                 struct rp_err *err)
+{
+    int rc;
+
+    *s = (struct session){.name = name, .of = database_of(name), .mine = RP_ERR_INIT};
+    s->err = err ? err : &s->mine;
+    rc = s->of->check_name(name, s->err);
+    s->tried = rc == 0;
+    return rc < 0 ? rc : s->of->open(name, access, &s->store, s->err);
+}
+
+static int end(struct session *s, int rc)
+{
+    s->of->close(s->store);
+    return rc < 0 && s->tried ? name_it(s->name, s->err) : rc;
+}
+
 /* --- adding and removing ------------------------------------------------------------------- */
 
 static int add(const struct rp_history_database *of, struct rp_history_store *store,
@@ -67,20 +94,12 @@ static int add(const struct rp_history_database *of, struct rp_history_store *st
 int rp_history_add(const char *name, const struct rp_history_result *result, int64_t *ret_id,
                    bool *ret_new, struct rp_err *err)
 {
-    const struct rp_history_database *of = database_of(name);
-    struct rp_history_store *store = NULL;
-    struct rp_err mine = RP_ERR_INIT;
-    int rc;
+    struct session s;
+    int rc = begin(&s, name, RP_HISTORY_MAKE, err);
 
-    if (!err)
-        err = &mine;
-    if (of->check_name(name, err) < 0)
-        return -(int)err->code;
-    rc = of->open(name, RP_HISTORY_MAKE, &store, err);
     if (rc == 0)
-        rc = add(of, store, result, ret_id, ret_new, err);
-    of->close(store);
-    return rc < 0 ? name_it(name, err) : 0;
+        rc = add(s.of, s.store, result, ret_id, ret_new, s.err);
+    return end(&s, rc);
 }
 
 static int remove_all(const struct rp_history_database *of, struct rp_history_store *store,
@@ -101,20 +120,12 @@ static int remove_all(const struct rp_history_database *of, struct rp_history_st
 
 int rp_history_remove(const char *name, const int64_t *ids, size_t count, struct rp_err *err)
 {
-    const struct rp_history_database *of = database_of(name);
-    struct rp_history_store *store = NULL;
-    struct rp_err mine = RP_ERR_INIT;
-    int rc;
+    struct session s;
+    int rc = begin(&s, name, RP_HISTORY_CHANGE, err);
 
-    if (!err)
-        err = &mine;
-    if (of->check_name(name, err) < 0)
-        return -(int)err->code;
-    rc = of->open(name, RP_HISTORY_CHANGE, &store, err);
     if (rc == 0)
-        rc = remove_all(of, store, ids, count, err);
-    of->close(store);
-    return rc < 0 ? name_it(name, err) : 0;
+        rc = remove_all(s.of, s.store, ids, count, s.err);
+    return end(&s, rc);
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -138,26 +149,18 @@ void rp_history_result_free(struct rp_history_result *r)
 
 int rp_history_read(const char *name, struct rp_history *ret, struct rp_err *err)
 {
-    const struct rp_history_database *of = database_of(name);
-    struct rp_history_store *store = NULL;
     struct rp_history history = {0};
-    struct rp_err mine = RP_ERR_INIT;
-    int rc;
+    struct session s;
+    int rc = begin(&s, name, RP_HISTORY_READ, err);
 
-    if (!err)
-        err = &mine;
-    if (of->check_name(name, err) < 0)
-        return -(int)err->code;
-    rc = of->open(name, RP_HISTORY_READ, &store, err);
     if (rc == 0)
-        rc = of->read(store, &history, err);
-    of->close(store);
-    if (rc < 0) {
+        rc = s.of->read(s.store, &history, s.err);
+    rc = end(&s, rc);
+    if (rc < 0)
         rp_history_free(&history);
-        return name_it(name, err);
-    }
-    *ret = history;
-    return 0;
+    else
+        *ret = history;
+    return rc;
 }
 
 /* --- the times of runs --------------------------------------------------------------------- */

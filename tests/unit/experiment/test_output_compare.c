@@ -35,6 +35,10 @@ static void the_first_line_that_differs_is_found(void **state)
         {"sum 1 2\n", "sum 1\n", 1, 1e9, 1},
         {"nan\n", "nan\n", 0.1, 0, 0},
         {"1 nan\n", "1 inf\n", 0.1, 0, 1},
+        {"-nan 1.00\n", "-nan 1.01\n", 0.1, 0, 0},
+        {"-inf 1.00\n", "-1e9 1.01\n", 0.1, 0, 1},
+        {"inference 1.00\n", "inference 1.01\n", 0.1, 0, 0},
+        {"1e999\n", "2e999\n", 0.1, 0, 1},
         {"a\n", "a", 0.1, 0, 0},
     };
 
