@@ -247,8 +247,7 @@ static void print_means(struct rp_recorded *const spaces, size_t space_count, co
            mean.whole, mean.seconds);
 }
 
-/* --- spaces and strategies ---------------------------------------------------------------------
- */
+/* --- spaces and strategies ----------------------------------------------------------------- */
 
 static int is_space(const struct dirent *entry)
 {

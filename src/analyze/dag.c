@@ -465,8 +465,7 @@ static int put_steps(const struct rp_dag *dag, const struct rp_dag_trace *trace,
     return 0;
 }
 
-/* --- other weights ------------------------------------------------------------------------------
- */
+/* --- other weights ------------------------------------------------------------------------- */
 
 /* Finds the longest chain of kernel durations alone. */
 static int kernel_span(const struct rp_dag *dag, const struct rp_dag_trace *trace, int64_t *ret_ns,
@@ -577,8 +576,7 @@ static int put_what_ifs(const struct rp_dag *dag, const struct rp_dag_trace *tra
     return rc;
 }
 
-/* --- the whole ----------------------------------------------------------------------------------
- */
+/* --- the whole ----------------------------------------------------------------------------- */
 
 static const char *first_without_time(const struct rp_dag_trace *trace)
 {

@@ -293,8 +293,7 @@ static int find_meetings(const struct rp_dag_trace *trace, size_t machines, stru
     return 0;
 }
 
-/* --- offset and drift ---------------------------------------------------------------------------
- */
+/* --- offset and drift ---------------------------------------------------------------------- */
 
 /* Says when a collective ended on the machine, and by how much later than on the first. */
 struct ends {
@@ -430,8 +429,7 @@ static int align(const struct meetings *all, size_t machine, struct rp_dag_machi
     return check_bounds(first, there, count, origin_ns, machines, m, err);
 }
 
-/* --- moving -------------------------------------------------------------------------------------
- */
+/* --- moving -------------------------------------------------------------------------------- */
 
 static void move(struct rp_dag_process *p, const struct rp_dag_machine *m, int64_t origin_ns)
 {
@@ -451,8 +449,7 @@ static void move(struct rp_dag_process *p, const struct rp_dag_machine *m, int64
         p->marks[i].end_ns = to_first_clock(m, origin_ns, p->marks[i].end_ns);
 }
 
-/* --- times that are none -----------------------------------------------------------------------
- */
+/* --- times that are none ------------------------------------------------------------------- */
 
 enum { LONGEST_DAYS = 366 };
 
@@ -532,8 +529,7 @@ static int check_times(const struct rp_dag_trace *trace, struct rp_err *err)
     return 0;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole ----------------------------------------------------------------------------- */
 
 int rp_dag_clocks(struct rp_dag_trace *trace, struct rp_dag_result *ret, struct rp_err *err)
 {

@@ -56,8 +56,7 @@ void rp_profile_kernel_ms(const struct rp_profile *base, const struct rp_profile
         ret_ms[i] = ms_of(find(run, i, &base->kernels[i], gpu_of(base, &base->kernels[i])));
 }
 
-/* --- kernels that the base run did not launch ----------------------------------------------------
- */
+/* --- kernels that the base run did not launch ---------------------------------------------- */
 
 static uint32_t agent_in(const struct rp_profile *base, int64_t gpu)
 {

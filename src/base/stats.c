@@ -89,8 +89,7 @@ struct rp_interval rp_share_interval(uint64_t part, uint64_t whole)
                                 .confidence = 0.95};
 }
 
-/* --- logarithm, exponential and distributions from the four operations and square roots --------
- */
+/* --- logarithm, exponential and distributions from the four operations and square roots ---- */
 
 static const double ln2_high = 0x1.62e42fefa38p-1, ln2_low = 0x1.ef35793c7673p-45;
 
@@ -199,8 +198,7 @@ double rp_expected_improvement(double mean, double sd, double best)
     return sd * (normal_density(z) + z * normal_below(z));
 }
 
-/* --- Student's t with any freedom, by the C library's functions --------------------------------
- */
+/* --- Student's t with any freedom, by the C library's functions ---------------------------- */
 
 static double away_from_0(double x)
 {
@@ -266,8 +264,7 @@ double rp_student_quantile(double alpha, double degrees)
     return high;
 }
 
-/* --- the exact distribution of the signed-rank sum ---------------------------------------------
- */
+/* --- the exact distribution of the signed-rank sum ----------------------------------------- */
 
 /* Each rank is in the sum or not, with equal chances. */
 static double *distribution(size_t n)
@@ -345,8 +342,7 @@ struct rp_paired rp_paired_interval(const double *differences, size_t count, dou
     return ret;
 }
 
-/* --- which of two sides has the greater runtimes ------------------------------------------------
- */
+/* --- which of two sides has the greater runtimes ------------------------------------------- */
 
 enum { LEAST_FREEDOM = 3 };
 

@@ -19,8 +19,7 @@
 
 RP_DEFINE_CLEANUP(json_t, json_decref)
 
-/* --- which gates there are ----------------------------------------------------------------------
- */
+/* --- which gates there are ----------------------------------------------------------------- */
 
 static void list_program(struct rp_ci_job *job, const struct rp_ci_program *p)
 {
@@ -54,8 +53,7 @@ void rp_ci_list_gates(struct rp_ci_job *job)
         list_program(job, &job->config->programs[i]);
 }
 
-/* --- builds -------------------------------------------------------------------------------------
- */
+/* --- builds -------------------------------------------------------------------------------- */
 
 /* Colours of a compiler are not its words. */
 static void drop_colours(char *text)
@@ -142,8 +140,7 @@ int rp_ci_decide_builds(struct rp_ci_job *job, struct rp_err *err)
     return rc < 0 ? rc : decide_build(job, &job->base, RP_CI_UNDECIDED, err);
 }
 
-/* --- one program
- * ----------------------------------------------------------------------------------- */
+/* --- one program --------------------------------------------------------------------------- */
 
 /** What is known of a program while its gates are decided. */
 struct trial {
@@ -186,8 +183,7 @@ static bool fails_so_far(const struct trial *t)
     return fails;
 }
 
-/* --- it runs
- * ---------------------------------------------------------------------------------------- */
+/* --- it runs ------------------------------------------------------------------------------- */
 
 static void fail_run(const struct trial *t, struct rp_ci_step *step)
 {
@@ -239,8 +235,7 @@ static int run_base(struct trial *t, struct rp_err *err)
     return rc;
 }
 
-/* --- its output
- * ------------------------------------------------------------------------------------- */
+/* --- its output ---------------------------------------------------------------------------- */
 
 static struct rp_output_text text_of(const struct rp_buf *buf)
 {
@@ -329,8 +324,7 @@ static int decide_output(struct trial *t, struct rp_err *err)
     return 0;
 }
 
-/* --- its memory accesses
- * ----------------------------------------------------------------------------- */
+/* --- its memory accesses ------------------------------------------------------------------- */
 
 static const char *text_at(const json_t *object, const char *key)
 {
@@ -397,7 +391,7 @@ static void note_finding(const struct trial *t, const json_t *finding, struct rp
 /** Findings of both sides. */
 struct findings {
     const json_t *head, *base;
-    bool has_base;
+    const char *open; /**< what was not checked of the head, or NULL */
 };
 
 static void decide_check(const struct trial *t, const struct findings *f, size_t check)
@@ -416,7 +410,9 @@ static void decide_check(const struct trial *t, const struct findings *f, size_t
         fresh++;
         note_finding(t, one, of);
     }
-    if (!fresh && all)
+    if (!fresh && f->open)
+        rp_ci_gate_decide(of, RP_CI_UNDECIDED, "no finding that base has not, but %s", f->open);
+    else if (!fresh && all)
         rp_ci_gate_decide(of, RP_CI_HOLDS, "%zu finding%s, which the base has, too", all,
                           rp_plural(all));
     else if (!fresh)
@@ -463,6 +459,10 @@ static int decide_checks(const struct trial *t, struct rp_err *err)
         return 0;
     }
     f.head = json_object_get(head, "findings");
+    if (json_integer_value(json_object_get(head, "not_compared")))
+        f.open = "there was no room to check all that it does";
+    else if (strcmp(text_at(head, "verdict"), "nothing-ran") == 0)
+        f.open = "no kernel ran";
     /* What the base does is only asked where it may excuse something. */
     if (json_array_size(f.head) && t->has_base)
         rc = rp_ci_check(t->job, &t->job->base, t->p, &of_base, &base, err);
@@ -473,8 +473,7 @@ static int decide_checks(const struct trial *t, struct rp_err *err)
     return rc;
 }
 
-/* --- its kernels one by one
- * --------------------------------------------------------------------------- */
+/* --- its kernels one by one ---------------------------------------------------------------- */
 
 static int is_same_file(const struct trial *t, size_t source, bool *ret, struct rp_err *err)
 {

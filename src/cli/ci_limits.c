@@ -39,8 +39,7 @@ static void free_compared(struct compared *c)
     rp_versus_side_free(&c->head);
 }
 
-/* --- words
- * ---------------------------------------------------------------------------------------- */
+/* --- words --------------------------------------------------------------------------------- */
 
 /* From here on a factor is easier to read than per cent. */
 static const double many = 2, least_percent = 0.05;
@@ -92,8 +91,7 @@ static void put_quantity(struct rp_buf *to, enum rp_versus_metric metric, struct
     rp_buf_puts(to, q.known ? rp_number_fixed(q.value, share ? 3 : 0).text : "an unknown number");
 }
 
-/* --- one gate
- * ---------------------------------------------------------------------------------------- */
+/* --- one gate ------------------------------------------------------------------------------ */
 
 static enum rp_ci_outcome outcome_of(enum rp_versus_passed passed)
 {
@@ -355,8 +353,7 @@ static int decide_all(struct compared *c, struct rp_err *err)
     return rc;
 }
 
-/* --- both sides
- * ----------------------------------------------------------------------------------------- */
+/* --- both sides ---------------------------------------------------------------------------- */
 
 /* Decides all gates of limits without a comparison. */
 static void decide_without(const struct compared *c, enum rp_ci_outcome outcome, const char *why,

@@ -87,8 +87,7 @@ static void put_end(const struct rp_ci_job *job, const struct rp_proc_end *end, 
     ret->evidence = rp_child_text(log, 4096);
 }
 
-/* --- the build ---------------------------------------------------------------------------------
- */
+/* --- the build ----------------------------------------------------------------------------- */
 
 int rp_ci_offer_hipcc(struct rp_ci_job *job, struct rp_err *err)
 {
@@ -147,8 +146,7 @@ bool rp_ci_has_program(const struct rp_ci_side *side, const struct rp_ci_program
     return access(path, X_OK) == 0;
 }
 
-/* --- commands of this program ------------------------------------------------------------------
- */
+/* --- commands of this program -------------------------------------------------------------- */
 
 /** The words of a command of ours. */
 struct words {
@@ -264,8 +262,7 @@ int rp_ci_profile(struct rp_ci_job *job, const struct rp_ci_side *side,
     return rc;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------
- */
+/* --- outputs ------------------------------------------------------------------------------- */
 
 void rp_ci_outputs_free(struct rp_ci_outputs *outputs)
 {
@@ -331,8 +328,7 @@ int rp_ci_run(struct rp_ci_job *job, const struct rp_ci_side *side, const struct
     return rc < 0 ? rc : read_outputs(job, side, p, name, ret, err);
 }
 
-/* --- checks and judgements -----------------------------------------------------------------------
- */
+/* --- checks and judgements ----------------------------------------------------------------- */
 
 static json_t *read_json(const char *path)
 {

@@ -207,8 +207,7 @@ static int prepare(struct command *c, struct rp_err *err)
     return rc < 0 ? rc : rp_ci_offer_hipcc(job, err);
 }
 
-/* --- after it ----------------------------------------------------------------------------------
- */
+/* --- after it ------------------------------------------------------------------------------ */
 
 /* The history is told by its own command, which many may use at once. */
 static int note_history(const struct command *c, const struct rp_ci_program *p, struct rp_err *err)

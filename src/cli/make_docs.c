@@ -288,8 +288,7 @@ static void make_main_page(const char *out)
     write_page(out, "rocm-perf", &page);
 }
 
-/* --- completion --------------------------------------------------------------------------------
- */
+/* --- completion ---------------------------------------------------------------------------- */
 
 static void put_values(const struct rp_row *row, struct rp_buf *to)
 {

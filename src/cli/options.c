@@ -29,8 +29,7 @@
 #include "trace/records.h"
 #include "tune/strategy.h"
 
-/* --- forms of values that have a reader of their own -------------------------------------------
- */
+/* --- forms of values that have a reader of their own --------------------------------------- */
 
 static int check_device(const char *option, const char *word, struct rp_err *err)
 {
@@ -105,8 +104,7 @@ static const char *names_of_strategy(size_t at, const char **ret_what)
     return strategy ? strategy->name : NULL;
 }
 
-/* --- rows --------------------------------------------------------------------------------------
- */
+/* --- rows ---------------------------------------------------------------------------------- */
 
 #define RP_D_FLAG                      .type = RP_VALUE_FLAG
 #define RP_D_UINT(a, b)                .type = RP_VALUE_UINT, .min = (a), .max = (b)
@@ -286,8 +284,7 @@ void rp_row_put_text(const struct rp_row *row, struct rp_buf *to)
             rp_buf_add(to, at, 1);
 }
 
-/* --- values ------------------------------------------------------------------------------------
- */
+/* --- values -------------------------------------------------------------------------------- */
 
 static int refuse(const struct rp_row *row, const char *word, struct rp_err *err)
 {
@@ -488,8 +485,7 @@ static int take_value(const struct rp_row *row, char *word, void *args, struct r
     }
 }
 
-/* --- rules -------------------------------------------------------------------------------------
- */
+/* --- rules --------------------------------------------------------------------------------- */
 
 /** This is the command line as rules see it. */
 struct line {
@@ -619,8 +615,7 @@ static int check_rule(const struct line *l, const struct rp_row *rule, struct rp
     }
 }
 
-/* --- the command line --------------------------------------------------------------------------
- */
+/* --- the command line ---------------------------------------------------------------------- */
 
 /** Takes the first word where it is one of the command's actions.
  * @return how many words that takes */
@@ -991,8 +986,7 @@ void rp_args_free(void *args)
         }
 }
 
-/* --- help --------------------------------------------------------------------------------------
- */
+/* --- help ---------------------------------------------------------------------------------- */
 
 enum { WIDTH = 80, MOST_LEFT = 24 };
 

@@ -10,8 +10,7 @@
 #include "cli/selftest.h"
 #include "cli/selftest_steps.h"
 
-/* --- counters
- * ------------------------------------------------------------------------------------- */
+/* --- counters ------------------------------------------------------------------------------ */
 
 /* A counter of a kernel, for one launch. */
 static double counter(const json_t *profile, const char *kernel, const char *name)
@@ -124,8 +123,7 @@ int rp_selftest_counters(struct rp_selftest *test, json_t *values, struct rp_err
     return rc;
 }
 
-/* --- thread trace
- * --------------------------------------------------------------------------------- */
+/* --- thread trace -------------------------------------------------------------------------- */
 
 static double executed(const json_t *instruction)
 {

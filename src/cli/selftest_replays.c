@@ -13,8 +13,7 @@
 #include "cli/selftest_steps.h"
 #include "trace/capture.h"
 
-/* --- capture and replay
- * --------------------------------------------------------------------------- */
+/* --- capture and replay -------------------------------------------------------------------- */
 
 enum { WORDS_A_PAGE = RP_PAGE_BYTES / 4, CHANGE_BLOCKS = 64, REPLAYS = 20 };
 
@@ -162,8 +161,7 @@ int rp_selftest_replay_compare(struct rp_selftest *test, json_t *values, struct 
     return 0;
 }
 
-/* --- compare, autotune
- * ---------------------------------------------------------------------------- */
+/* --- compare, autotune --------------------------------------------------------------------- */
 
 static int profile_side(struct rp_selftest *test, const char *name, unsigned rounds,
                         struct rp_err *err)

@@ -77,8 +77,7 @@ void rp_selftest_add_known(const struct rp_selftest *test, const char *result, u
     rp_workload_word(words, "%u", launches);
 }
 
-/* --- what the workload has said
- * ------------------------------------------------------------------- */
+/* --- what the workload has said ------------------------------------------------------------ */
 
 static const char *const rate_kernels[] = {"selftest_copy", "selftest_cache", "selftest_lds",
                                            "selftest_fma", "selftest_matrix"};
@@ -121,8 +120,7 @@ int rp_selftest_read_said(const struct rp_selftest *test, const char *result,
     return 0;
 }
 
-/* --- what a trace has
- * ----------------------------------------------------------------------------- */
+/* --- what a trace has ---------------------------------------------------------------------- */
 
 /* The last launch of the known kernel is the producer, which the other kernel waits for. */
 static void trace_order(const struct rp_workload_trace *trace, json_t *values)
@@ -257,8 +255,7 @@ static int trace_values(struct rp_selftest *test, const char *folder, const char
     return rc;
 }
 
-/* --- compile and run
- * ------------------------------------------------------------------------------ */
+/* --- compile and run ----------------------------------------------------------------------- */
 
 int rp_selftest_compile(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {
@@ -312,8 +309,7 @@ int rp_selftest_run(struct rp_selftest *test, json_t *values, struct rp_err *err
     return 0;
 }
 
-/* --- both tracers, and clocks
- * --------------------------------------------------------------------- */
+/* --- both tracers, and clocks -------------------------------------------------------------- */
 
 /* As profile tells them: some versions of rocprofv3 report half of the registers, which it
  * corrects.
@@ -398,8 +394,7 @@ int rp_selftest_clocks(struct rp_selftest *test, json_t *values, struct rp_err *
     return 0;
 }
 
-/* --- JSON traces of rocprofv3
- * --------------------------------------------------------------------- */
+/* --- JSON traces of rocprofv3 -------------------------------------------------------------- */
 
 static int json_trace_values(struct rp_selftest *test, json_t *values, struct rp_err *err)
 {

@@ -102,8 +102,7 @@ bool rp_loop_comes_to_all(const struct rp_loop_lanes *lanes)
     return all_stay((struct flow){.lanes = lanes}, lanes->function, &behind);
 }
 
-/* --- memory ------------------------------------------------------------------------------------
- */
+/* --- memory -------------------------------------------------------------------------------- */
 
 /** The names of one piece of memory: a pointer, those that are made of it, and of which it is. */
 struct names {
@@ -432,8 +431,7 @@ bool rp_loop_is_parted(const struct rp_loop_lanes *lanes)
     return parted;
 }
 
-/* --- sums --------------------------------------------------------------------------------------
- */
+/* --- sums ---------------------------------------------------------------------------------- */
 
 const struct rp_ast_node *rp_extremum_term(const struct rp_ast_node *value, uint64_t sum)
 {

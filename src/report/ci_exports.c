@@ -64,8 +64,7 @@ void rp_ci_junit(const struct rp_ci_result *r, struct rp_buf *to)
     to->failed |= device.failed;
 }
 
-/* --- OpenMetrics --------------------------------------------------------------------------------
- */
+/* --- OpenMetrics --------------------------------------------------------------------------- */
 
 static void put_family(struct rp_buf *to, const struct rp_ci_result *r, const char *name,
                        const char *unit, const char *help)
@@ -134,8 +133,7 @@ void rp_ci_metrics(const struct rp_ci_result *r, struct rp_buf *to)
     rp_buf_puts(to, "# EOF\n");
 }
 
-/* --- JSON ---------------------------------------------------------------------------------------
- */
+/* --- JSON ---------------------------------------------------------------------------------- */
 
 static void add_notes(struct rp_json_writer *json, const struct rp_ci_gate *gate)
 {

@@ -89,8 +89,7 @@ static void add_idle(struct rp_json_writer *json, const struct rp_dag_result *r)
     rp_json_end(json);
 }
 
-/* --- the run ------------------------------------------------------------------------------------
- */
+/* --- the run ------------------------------------------------------------------------------- */
 
 static void add_limits(struct rp_json_writer *json, const struct rp_dag_result *r)
 {
@@ -237,8 +236,7 @@ static void add_ranges(struct rp_json_writer *json, const struct rp_dag_result *
     rp_json_end(json);
 }
 
-/* --- what comes next ----------------------------------------------------------------------------
- */
+/* --- what comes next ----------------------------------------------------------------------- */
 
 static void add_next_path(struct rp_json_writer *json, const struct rp_dag_next_path *p)
 {

@@ -153,8 +153,7 @@ bool rp_hip_stream(struct rp_tool *tool, uint64_t handle, uint32_t *ret);
  */
 uint64_t rp_hip_correlation(struct rp_tool *tool, uint64_t call);
 
-/* --- call_sites.c: where the program calls HIP -------------------------------------------------
- */
+/* --- call_sites.c: where the program calls HIP --------------------------------------------- */
 
 /**
  * Returns the id of the place from which the program called HIP on this thread, and writes its
@@ -243,8 +242,7 @@ void rp_queues_retire(struct rp_tool *tool);
 
 void rp_dispatches_hook(const struct rp_hsa_tables *tables);
 
-/* --- recording.c: what is to be recorded --------------------------------------------------------
- */
+/* --- recording.c: what is to be recorded --------------------------------------------------- */
 
 /** Finds who may switch recording off and on, by the folder of the record files. */
 void rp_recording_start(const char *folder);

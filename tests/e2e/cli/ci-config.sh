@@ -114,3 +114,10 @@ expect 2 rocm-perf ci
 says err "--base"
 rm out err
 (cd .. && expect 2 rocm-perf ci --base base && says err "not a git repository")
+
+# What runs no kernel has no races, but nobody has looked.
+git reset -q --hard base
+printf '{"version": 1, "programs": [{"name": "sums", "command": ["true"], "limits": {"time": null}}]}\n' >rocm-perf.json
+ci 6
+[ "$(outcome output) $(outcome races)" = "holds undecided" ] || fail "no kernel: gates"
+says ../out "no finding that base has not, but no kernel ran"

@@ -347,8 +347,7 @@ static void what_gains_with_the_captured_values_only_is_not_accepted(void **stat
         }
 }
 
-/* --- the table in docs/how-it-decides.md ---------------------------------------------------------
- */
+/* --- the table in docs/how-it-decides.md --------------------------------------------------- */
 
 static void print_table(void)
 {

@@ -250,8 +250,7 @@ static void test_power(void **state)
     }
 }
 
-/* --- with test_other values ---------------------------------------------------------------------
- */
+/* --- with test_other values ---------------------------------------------------------------- */
 
 struct held_count {
     unsigned faster, by_values;

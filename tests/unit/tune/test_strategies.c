@@ -111,8 +111,7 @@ static double by_condition(const struct rp_space *space, size_t config)
     return number(space, config, 1) == 8 ? 1 : -1;
 }
 
-/* --- one search --------------------------------------------------------------------------------
- */
+/* --- one search ---------------------------------------------------------------------------- */
 
 static void *open_strategy(const struct rp_strategy *strategy, const struct rp_space *space,
                            uint64_t seed, size_t most, unsigned workers)
@@ -242,8 +241,7 @@ static void names(void **state)
     assert_null(rp_strategy_number(99));
 }
 
-/* --- how good ----------------------------------------------------------------------------------
- */
+/* --- how good ------------------------------------------------------------------------------ */
 
 enum { SEARCHES = 9 };
 
