@@ -116,6 +116,10 @@ static int must_run(const struct call *call, enum rp_code code, struct rp_buf *s
 
     if (rc < 0 || succeeded(&end))
         return rc;
+    if (strstr(text, "not a git repository"))
+        return rp_fail_with_remedy(err, code,
+                                   "this folder is not a git repository, nor in one: run it where "
+                                   "the program's sources are");
     hint = strstr(text, "git config --global --add safe.directory ");
     if (hint) /* That is usual in containers. */
         return rp_fail_with_remedy(err, code,
