@@ -21,8 +21,8 @@ struct rp_mcp_workspace;
 
 /* This section has the tools of options.def, and makes a command of a call. */
 
-/** replay has this exit status with a gate that neither holds nor fails, judge where nothing could
- * be decided; their manual pages list it as 6. */
+/** replay and ci have this exit status with a gate that neither holds nor fails, judge where
+ * nothing could be decided; their manual pages list it as 6. */
 enum { RP_MCP_UNDECIDED = 6 };
 
 struct rp_mcp_tool {
@@ -255,6 +255,12 @@ char *rp_mcp_workspace_resolve(const struct rp_mcp_workspace *workspace, const c
 int rp_mcp_workspace_check(const struct rp_mcp_workspace *workspace, const char *below,
                            const char *argument, const char *path, struct rp_err *err);
 
+/** Refuses a folder of a repository that is not in the workspace as a whole: its top may be above.
+ * @param directory NULL: the current folder
+ * @return 0, also where there is no repository, or RP_USAGE */
+int rp_mcp_workspace_check_repository(const struct rp_mcp_workspace *workspace,
+                                      const char *directory, struct rp_err *err);
+
 /* These are what a client can read besides answers. */
 
 enum {
@@ -304,6 +310,7 @@ json_t *rp_mcp_resource_templates(void);
 extern const char rp_mcp_schema_autotune[];
 extern const char rp_mcp_schema_compare[];
 extern const char rp_mcp_schema_bench[];
+extern const char rp_mcp_schema_ci[];
 extern const char rp_mcp_schema_doctor[];
 extern const char rp_mcp_schema_judge[];
 extern const char rp_mcp_schema_optimize[];

@@ -437,6 +437,42 @@ static void put_replayed(const json_t *object, struct rp_buf *to)
     put_modelled(json_object_get(environment, "device"), text_of(environment, "timing_model"), to);
 }
 
+/* --- ci ------------------------------------------------------------------------------------ */
+
+/** Says how many gates hold, and of the first one that does not, what was found and where. */
+static void put_held(const json_t *object, struct rp_buf *to)
+{
+    const json_t *gate, *first = NULL;
+    const char *sentence = text_of(object, "sentence"), *verdict = text_of(object, "verdict");
+    size_t i, open = 0;
+
+    if (!sentence || !verdict)
+        return;
+    json_array_foreach(json_object_get(object, "gates"), i, gate)
+    {
+        const char *outcome = text_of(gate, "outcome");
+        const bool fails = outcome && strcmp(outcome, "fails") == 0;
+
+        if (!fails && (!outcome || strcmp(outcome, "undecided") != 0))
+            continue;
+        open++;
+        if (!first || (fails && strcmp(text_of(first, "outcome"), "fails") != 0))
+            first = gate;
+    }
+    rp_buf_printf(to, "%c%s: %s.\n", verdict[0] - 'a' + 'A', verdict + 1, sentence);
+    if (first) {
+        const char *program = text_of(first, "program"), *found = text_of(first, "sentence");
+        const char *of = text_of(json_array_get(json_object_get(first, "notes"), 0), "text");
+
+        rp_buf_printf(to, "%s: %s%s%s", program ? program : "build", found ? found : "-",
+                      of ? ": " : "", of ? of : "");
+        if (open > 1)
+            rp_buf_printf(to, "; and %zu more", open - 1);
+        rp_buf_puts(to, ".\n");
+    }
+    put_timing(object, to);
+}
+
 /* --- optimize and autotune ----------------------------------------------------------------- */
 
 static void put_optimized(const json_t *object, struct rp_buf *to)
@@ -630,7 +666,7 @@ static void put_all(const struct rp_mcp_tool *tool, const struct rp_mcp_command 
         [RP_COMMAND_history] = put_history,    [RP_COMMAND_replay] = put_replayed,
         [RP_COMMAND_optimize] = put_optimized, [RP_COMMAND_judge] = put_judged,
         [RP_COMMAND_autotune] = put_tuned,     [RP_COMMAND_bench] = put_measured,
-        [RP_COMMAND_doctor] = put_ready};
+        [RP_COMMAND_doctor] = put_ready,       [RP_COMMAND_ci] = put_held};
 
     if (tool->command == RP_COMMAND_profile)
         put_profiled(command, object, to);

@@ -665,6 +665,8 @@ int rp_mcp_command_make(const struct rp_mcp_tool *tool, const json_t *arguments,
         rc = take_directory(arguments, workspace, &c, err);
     if (rc == 0)
         rc = check_paths(tool, arguments, workspace, &c, err);
+    if (rc == 0 && workspace && tool->command == RP_COMMAND_ci)
+        rc = rp_mcp_workspace_check_repository(workspace, c.directory, err);
     if (rc == 0)
         rc = add(&c, rp_strdup("rocm-perf"));
     if (rc == 0)

@@ -142,6 +142,25 @@ int rp_mcp_workspace_check(const struct rp_mcp_workspace *workspace, const char 
                    argument, path, workspace->roots[0], folder);
 }
 
+int rp_mcp_workspace_check_repository(const struct rp_mcp_workspace *workspace,
+                                      const char *directory, struct rp_err *err)
+{
+    rp_autofree char *resolved = resolve_below(NULL, directory ? directory : ".");
+    rp_autobuf folder = {0};
+
+    rp_buf_puts(&folder, resolved && resolved[1] ? resolved : "");
+    for (;;) {
+        const char *top = folder.len ? folder.data : "/";
+        rp_autofree char *mark = rp_path_join(top, ".git");
+
+        if (rp_path_exists(mark))
+            return rp_mcp_workspace_check(workspace, NULL, "directory", top, err);
+        if (!folder.len)
+            return 0;
+        go_up(&folder);
+    }
+}
+
 int rp_mcp_workspace_add(struct rp_mcp_workspace *workspace, const char *folder, struct rp_err *err)
 {
     rp_autofree char *path = realpath(folder, NULL);

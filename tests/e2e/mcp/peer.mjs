@@ -48,7 +48,7 @@ await strict.close();
 
 const client = await connect();
 const { tools } = await client.listTools();
-assert.deepEqual(tools.map((tool) => tool.name).sort(), ['analyze', 'autotune', 'bench', 'compare', 'doctor', 'history', 'isolate',
+assert.deepEqual(tools.map((tool) => tool.name).sort(), ['analyze', 'autotune', 'bench', 'ci', 'compare', 'doctor', 'history', 'isolate',
     'judge', 'optimize', 'profile', 'replay', 'report', 'why']);
 assert.ok(!tools.some((tool) => tool.outputSchema));
 const call = callOf(client);

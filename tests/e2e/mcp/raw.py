@@ -142,7 +142,7 @@ def modern():
     server.end()
 
 
-TOOLS = ["analyze", "autotune", "bench", "compare", "doctor", "history", "isolate", "judge", "optimize", "profile", "replay",
+TOOLS = ["analyze", "autotune", "bench", "ci", "compare", "doctor", "history", "isolate", "judge", "optimize", "profile", "replay",
          "report", "why"]
 
 
@@ -295,6 +295,59 @@ def keeps_and_writes(folder):
     server.end()
 
 
+CONFIG = {"version": 1, "build": "sleep 0$(cat seconds)", "programs": [{"name": "says", "command": ["./says"],
+          "limits": {"time": None}, "checks": {"races": False, "uninit": False, "bounds": False}}]}
+
+
+def holds_changes(folder):
+    """A change that says the same passes, another one fails; a repository of which the top is above is refused; a cancelled
+    call leaves no tree behind."""
+    repository, made = os.path.join(folder, "repository"), os.path.join(folder, "tmp")
+    for path in (os.path.join(repository, "deep"), made):
+        os.makedirs(path)
+    def put(name, text):
+        with open(os.path.join(repository, name), "w") as file:
+            file.write(text)
+        os.chmod(os.path.join(repository, name), 0o755)
+    git = ["git", "-C", repository, "-c", "user.name=t", "-c", "user.email=t@localhost"]
+    put("says", "#!/bin/sh\necho hello\n")
+    put("seconds", "0")
+    put("rocm-perf.json", json.dumps(CONFIG))
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run(git + words, check=True)
+    server = Server(cwd=os.path.join(repository, "deep"), allow=None)
+    server.call(1, "ci", {"base": "HEAD"})
+    assert "is not in the workspace" in text(server.read()["result"])
+    server.end()
+    os.environ["TMPDIR"] = made
+    server = Server(cwd=repository, allow=None)
+    del os.environ["TMPDIR"]
+    for id, said, wanted, status in ((2, "hello", "Passed: all ", 0), (3, "goodbye", "Failed: 1 of ", 1)):
+        put("says", f"#!/bin/sh\n# {id}\necho {said}\n")
+        server.call(id, "ci", {"base": "HEAD", "directory": "deep", "output": "../results", "device": "software"})
+        result = server.read()["result"]
+        assert text(result).startswith(wanted) and not result["isError"], result
+        assert result["_meta"]["rocm-perf/exitStatus"] == status, result
+        with open(os.path.join(repository, "results", "ci.json"), encoding="utf-8") as file:
+            assert json.load(file) == result["structuredContent"]
+    assert "its output is not that of base: standard output, line 1" in text(result), result
+    for arguments, why in (({"base": "no such"}, "no such"), ({}, "argument base: is missing"), ({"base": "--help"}, "--help"),
+                           ({"base": "HEAD", "output": "../out"}, "argument output: "),
+                           ({"base": "HEAD", "build": "true"}, "no argument build")):
+        server.call(4, "ci", arguments)
+        result = server.read()["result"]
+        assert result["isError"] and why in text(result), result
+    put("seconds", "1000")
+    server.call("long", "ci", {"base": "HEAD", "output": "results"}, token=1)
+    while "build" not in server.read()["params"]["message"]:
+        pass
+    assert os.listdir(made)
+    server.send("notifications/cancelled", requestId="long")
+    server.call(5, "doctor")
+    assert server.read()["id"] == 5 and os.listdir(made) == []
+    server.end()
+
+
 def tree(folder):
     found = {}
     for path, _, names in os.walk(folder):
@@ -417,7 +470,7 @@ def main():
     modern()
     listed()
     calls()
-    for scenario in (workspace, resources, keeps_and_writes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
+    for scenario in (workspace, resources, keeps_and_writes, holds_changes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
         folder = tempfile.mkdtemp()
         try:
             scenario(folder)

@@ -30,6 +30,23 @@ static void results_of_tools(void **state)
         {"doctor", "{\"ready\": true, \"gpu\": {\"usable\": false}}",
          "ready: programs run on the software MI300X; times are modelled, not hardware time\n"},
         {"doctor", "{\"ready\": false, \"problem\": \"no compiler\"}", "not ready: no compiler\n"},
+        {"ci",
+         "{\"verdict\": \"passed\", \"sentence\": \"all 9 gates hold\", \"device\": \"hardware\", "
+         "\"gates\": [{\"outcome\": \"holds\"}, {\"outcome\": \"skipped\"}]}",
+         "Passed: all 9 gates hold.\n"},
+        {"ci",
+         "{\"verdict\": \"failed\", \"sentence\": \"2 of 9 gates fail\", \"device\": \"software\", "
+         "\"timing\": \"detailed\", \"gates\": [{\"outcome\": \"undecided\", \"program\": \"mm\", "
+         "\"sentence\": \"noise\", \"notes\": []}, {\"outcome\": \"fails\", \"program\": \"mm\", "
+         "\"sentence\": \"14.2 % slower than base\", \"notes\": [{\"text\": \"sums\"}]}, "
+         "{\"outcome\": "
+         "\"fails\", \"program\": null, \"sentence\": \"x\", \"notes\": []}]}",
+         "Failed: 2 of 9 gates fail.\nmm: 14.2 % slower than base: sums; and 2 more.\n" MODELLED},
+        {"ci",
+         "{\"verdict\": \"undecided\", \"sentence\": \"1 of the gates is undecided\", \"gates\": "
+         "[{\"outcome\": \"undecided\", \"program\": null, \"sentence\": \"base does not build\", "
+         "\"notes\": []}]}",
+         "Undecided: 1 of the gates is undecided.\nbuild: base does not build.\n"},
         {"profile",
          "{\"device\": \"software\", \"timing\": {\"model\": \"detailed\"}, \"user_ms\": 1.5, "
          "\"wall_ms\": "
@@ -190,7 +207,7 @@ static void what_is_no_result(void **state)
 {
     static const char *const tools[] = {"profile", "analyze", "why",    "compare",  "history",
                                         "report",  "isolate", "replay", "optimize", "autotune",
-                                        "judge",   "bench",   "doctor"};
+                                        "judge",   "bench",   "doctor", "ci"};
     static const char *const objects[] = {"{}", "{\"kernels\": 1, \"timing\": [], \"device\": {}}",
                                           "{\"kernels\": [1, null], \"thread_trace\": [2]}",
                                           "{\"comparisons\": [{\"gates\": [3]}], \"baseline\": {}}",

@@ -70,6 +70,8 @@ static void words_of_commands(void **state)
          "rocm-perf|isolate|--kernel=k|--dispatch=3,4|--|p"},
         {"autotune", "{\"seed\":9007199254740993}",
          "rocm-perf|autotune|--json|--seed=9007199254740993|--"},
+        {"ci", "{\"base\":\"-x\",\"config\":\"c.json\",\"output\":\"o\",\"device\":\"software\"}",
+         "rocm-perf|ci|--json|--base=-x|--config=c.json|--output=o|--device=software|--"},
         {"optimize", "{\"program\":\"p\",\"source\":\"s\",\"args\":[\"1\"]}",
          "rocm-perf|optimize|--json|--source=s|--|p|1"},
     };
@@ -289,7 +291,7 @@ static void schemas_are_closed(void **state)
     size_t i;
 
     (void)state;
-    assert_int_equal(json_array_size(tools_), 13);
+    assert_int_equal(json_array_size(tools_), 14);
     json_array_foreach(tools_, i, tool)
     {
         const json_t *schema = json_object_get(tool, "inputSchema");

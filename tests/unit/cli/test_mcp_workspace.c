@@ -100,9 +100,35 @@ static void what_is_inside(void **state)
     rp_temporary_folder_remove(&folder);
 }
 
+/* A repository reaches up to its top, which may be above the workspace. */
+static void repositories(void **state)
+{
+    struct rp_mcp_workspace workspace = {0};
+    struct rp_err err = RP_ERR_INIT;
+    rp_autofree char *folder = NULL, *deep = NULL, *mark = NULL, *says = NULL;
+
+    (void)state;
+    assert_int_equal(rp_temporary_folder(&folder, &err), 0);
+    deep = rp_path_join(folder, "top/deep/er");
+    mark = rp_path_join(folder, "top/.git");
+    assert_int_equal(rp_mkdirs(deep, &err), 0);
+    assert_int_equal(rp_mcp_workspace_add(&workspace, deep, &err), 0);
+    assert_int_equal(rp_mcp_workspace_check_repository(&workspace, deep, &err), 0); /* it is none */
+    assert_int_equal(rp_write_file(mark, "", 0, &err), 0);
+    assert_int_equal(rp_mcp_workspace_check_repository(&workspace, deep, &err), -RP_USAGE);
+    says = rp_format("--allow %s/top allows it", folder);
+    assert_non_null(strstr(err.text, says));
+    *strrchr(mark, '/') = '\0';
+    assert_int_equal(rp_mcp_workspace_add(&workspace, mark, &err), 0);
+    assert_int_equal(rp_mcp_workspace_check_repository(&workspace, deep, &err), 0);
+    rp_mcp_workspace_free(&workspace);
+    rp_temporary_folder_remove(&folder);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_inside)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_inside),
+                                       cmocka_unit_test(repositories)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
