@@ -443,13 +443,15 @@ static int point_of(const struct rp_history_result *r, const struct rp_history_t
 {
     const size_t n = times->run_count;
     struct rp_history_point point = {
-        .result = r, .ms = rp_history_median(times), .exact = r->software};
+        .result = r, .ms = rp_history_median(times), .low = INFINITY, .exact = r->software};
     double mean = 0, squares = 0;
 
     if (isnan(point.ms))
         return rp_out_of_memory(err);
     for (size_t i = 0; i < n; i++) {
         mean += log(times->runs_ms[i]) / (double)n;
+        point.low = fmin(point.low, times->runs_ms[i]);
+        point.high = fmax(point.high, times->runs_ms[i]);
         point.exact &= times->runs_ms[i] == times->runs_ms[0];
     }
     for (size_t i = 0; i < n; i++)

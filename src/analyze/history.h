@@ -39,6 +39,8 @@ double rp_history_median(const struct rp_history_times *times);
 struct rp_history_point {
     const struct rp_history_result *result;
     double ms;    /**< median of its runs */
+    double low;   /**< of its fastest run */
+    double high;  /**< of its slowest run */
     double error; /**< of its logarithm, by the spread of its runs; 0: not known */
     double tick;  /**< what its clock may be off by, of its logarithm */
     bool exact;   /**< modelled, and each run was the same */

@@ -332,7 +332,7 @@ static const struct key document_keys[] = {
     {.name = "timing",
      .type = TEXT,
      OF_DOCUMENT(timing),
-     .what = "how the software device finds times: detailed or counts"},
+     .what = "how the software device finds times: detailed, counts or warm"},
     {.name = "runs",
      .type = WHOLE,
      OF_DOCUMENT(runs),
@@ -485,9 +485,15 @@ static int read_programs(struct reader *r, const struct document *d)
 
 /* --- the file -------------------------------------------------------------------------------- */
 
+const char *const rp_ci_timings[RP_CI_TIMINGS] = {"counts", "detailed", "warm"};
+
 static bool is_timing(const char *word)
 {
-    return strcmp(word, "detailed") == 0 || strcmp(word, "counts") == 0;
+    bool found = false;
+
+    for (size_t i = 0; i < RP_CI_TIMINGS && !found; i++)
+        found = strcmp(word, rp_ci_timings[i]) == 0;
+    return found;
 }
 
 static int check_document(struct reader *r, const struct document *d)
@@ -504,7 +510,7 @@ static int check_document(struct reader *r, const struct document *d)
     if (d->device && rp_device_parse(d->device, &run, &why) < 0)
         return refuse(r, "device", "%s", why.text);
     if (d->timing && !is_timing(d->timing))
-        return refuse(r, "timing", "'%s' is no timing: write detailed or counts", d->timing);
+        return refuse(r, "timing", "'%s' is no timing: write detailed, counts or warm", d->timing);
     return 0;
 }
 

@@ -46,6 +46,10 @@ struct rp_ci_program {
     double status;      /**< with which it ends when nothing is wrong */
 };
 
+enum { RP_CI_TIMINGS = 3 };
+/** What "timing" may be, in the order of the option's choices. */
+extern const char *const rp_ci_timings[];
+
 /** Initialise it with zeros, and release it with rp_ci_config_free. */
 struct rp_ci_config {
     const char *path; /**< for messages */

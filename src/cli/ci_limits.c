@@ -41,28 +41,23 @@ static void free_compared(struct compared *c)
 
 /* --- words --------------------------------------------------------------------------------- */
 
-/* From here on a factor is easier to read than per cent. */
-static const double many = 2, least_percent = 0.05;
+static const double least_percent = 0.05;
 
 /** Writes "14.2 % slower than base (6.35 -> 7.25 us)". */
 static void put_change(struct rp_buf *to, const struct rp_versus_time *t)
 {
-    const double percent = 100 * (t->ratio - 1);
-    struct rp_unit_span span = {0};
-    struct rp_unit unit;
+    if (fabs(100 * (t->ratio - 1)) < least_percent) {
+        struct rp_unit_span span = {0};
+        struct rp_unit unit;
 
-    rp_unit_span_add_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
-    unit = rp_unit_of(RP_UNIT_TIME, span, false);
-    if (fabs(percent) < least_percent)
-        rp_buf_puts(to, "as fast as base");
-    else if (t->ratio >= many || t->ratio <= 1 / many)
-        rp_buf_printf(to, "%s than base", rp_speed_change(1 / t->ratio).text);
-    else if (percent > 0)
-        rp_buf_printf(to, "%s %% slower than base", rp_number_fixed(percent, 1).text);
-    else
-        rp_buf_printf(to, "takes %s %% less time than base", rp_number_fixed(-percent, 1).text);
-    rp_buf_printf(to, " (%s -> %s %s)", rp_unit_number(unit, t->before_ms * 1e6).text,
-                  rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);
+        rp_unit_span_add_both(&span, t->before_ms * 1e6, t->after_ms * 1e6);
+        unit = rp_unit_of(RP_UNIT_TIME, span, false);
+        rp_buf_printf(to, "as fast as base (%s -> %s %s)",
+                      rp_unit_number(unit, t->before_ms * 1e6).text,
+                      rp_unit_number(unit, t->after_ms * 1e6).text, unit.name);
+    } else {
+        rp_change_text(to, t->ratio, t->before_ms, t->after_ms, "than base");
+    }
     if (t->basis == RP_COMPARE_MEASURED && t->bounded)
         rp_buf_printf(to, ", %s with %s %% confidence",
                       rp_speed_range(1 / t->high, 1 / t->low).text,

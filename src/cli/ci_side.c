@@ -386,7 +386,9 @@ int rp_ci_judge(struct rp_ci_job *job, const struct rp_ci_program *p, size_t sou
         add(&words, "--flags", p->flags);
     /* The gate of the output has compared what the program prints, by its own rule. */
     add(&words, "--check", check);
-    add_device(job, &words, job->timing);
+    /* Judge runs each kernel alone, where no earlier launch has left anything in the caches. */
+    add_device(job, &words,
+               job->timing && strcmp(job->timing, "warm") == 0 ? "detailed" : job->timing);
     rc = run_own(job, &job->base, p, &words, name, true, &end, &log, err);
     if (rc < 0)
         return rc;

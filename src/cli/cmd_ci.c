@@ -28,6 +28,7 @@ struct command {
     struct rp_ci_job job;
     char *root, *config_path, *self, *output;
     char *scratch; /**< has the trees; removed at the end */
+    bool has_page; /**< of its history */
 };
 
 static void free_command(struct command *c)
@@ -81,7 +82,7 @@ static int choose_device(struct command *c, struct rp_err *err)
     int timing = c->args.timing, rc;
 
     job->device = c->args.device ? c->args.device : c->config.device;
-    job->timing = timing >= 0 ? rp_timing_words[timing] : c->config.timing;
+    job->timing = timing >= 0 ? rp_ci_timings[timing] : c->config.timing;
     for (timing = 0; job->timing && strcmp(rp_timing_words[timing], job->timing) != 0; timing++)
         ;
     rp_device_options_read(job->device, 0, 0, job->timing ? timing : -1, &run);
@@ -95,9 +96,9 @@ static int choose_device(struct command *c, struct rp_err *err)
     return rc;
 }
 
-static const char *const result_files[] = {"comment.md",  "junit.xml",      "codequality.json",
-                                           "metrics.txt", "ci.json",        "programs",
-                                           "bin",         "build-base.log", "build-head.log"};
+static const char *const result_files[] = {
+    "comment.md", "junit.xml",      "codequality.json", "metrics.txt",  "ci.json",    "programs",
+    "bin",        "build-base.log", "build-head.log",   "history.html", "history.log"};
 
 static bool has_files(const char *folder)
 {
@@ -210,27 +211,83 @@ static int prepare(struct command *c, struct rp_err *err)
 /* --- after it ------------------------------------------------------------------------------ */
 
 /* The history is told by its own command, which many may use at once. */
-static int note_history(const struct command *c, const struct rp_ci_program *p, struct rp_err *err)
+static int run_history(const struct command *c, const char *const *argv, const char *log,
+                       struct rp_err *err)
 {
-    const struct rp_ci_result *r = &c->job.result;
-    rp_autofree char *folder = rp_ci_path(&c->job, p, "head");
-    rp_autofree char *log = rp_ci_path(&c->job, p, "history.log"), *said = NULL, *name = NULL;
-    rp_autofree char *commit = rp_format("%s%s", r->head_commit, r->head_changed ? "-dirty" : "");
-    const char *const argv[] = {c->self,         "history",  "add",  "--db",
-                                c->args.history, "--commit", commit, "--program",
-                                p->name,         folder,     NULL};
     const struct rp_child child = {.argv = argv, .stdout_path = log, .stderr_path = log};
     struct rp_proc_end end = {0};
-    int rc;
+    rp_autofree char *said = NULL, *name = NULL;
+    int rc = rp_child_run(&child, &end, err);
 
-    if (!rp_path_is_dir(folder))
-        return 0;
-    rc = rp_child_run(&child, &end, err);
     if (rc < 0 || (!end.signaled && end.status == 0))
         return rc;
     said = rp_child_last_lines(log);
     name = rp_history_shown_name(c->args.history);
     return rp_fail(err, RP_ENVIRONMENT, "%s: %s", name, said);
+}
+
+/** @param branch a line of the configuration; NULL: none */
+static int note_history(const struct command *c, const struct rp_ci_program *p, const char *branch,
+                        bool *ret_any, struct rp_err *err)
+{
+    const struct rp_ci_result *r = &c->job.result;
+    rp_autofree char *folder = rp_ci_path(&c->job, p, "head");
+    rp_autofree char *log = rp_ci_path(&c->job, p, "history.log");
+    rp_autofree char *commit = rp_format("%s%s", r->head_commit, r->head_changed ? "-dirty" : "");
+    const char *const argv[] = {c->self,
+                                "history",
+                                "add",
+                                "--db",
+                                c->args.history,
+                                "--commit",
+                                commit,
+                                "--program",
+                                p->name,
+                                folder,
+                                branch ? "--config" : NULL,
+                                branch,
+                                NULL};
+
+    if (!rp_path_is_dir(folder))
+        return 0;
+    *ret_any = true;
+    return run_history(c, argv, log, err);
+}
+
+/* Results of a change are not among those of the branch that it may get into. On a service the
+ * work tree is on no branch, and a request of another repository may have a branch called alike. */
+static char *series_of_branch(const struct command *c)
+{
+    const char *request = getenv("CI_MERGE_REQUEST_IID"); /* of GitLab */
+    const char *name = getenv("GITHUB_REF_NAME");         /* "7/merge" of a request */
+    rp_autofree char *here = NULL;
+
+    if (request && *request)
+        return rp_format("branch=!%s", request);
+    name = name && *name ? name : getenv("CI_COMMIT_REF_NAME");
+    if (!name || !*name)
+        name = here = rp_git_branch(c->root);
+    return name && *name ? rp_format("branch=%.*s", (int)strcspn(name, "\r\n"), name) : NULL;
+}
+
+static int write_history_page(const struct command *c, struct rp_err *err)
+{
+    rp_autofree char *page = rp_path_join(c->output, "history.html");
+    rp_autofree char *log = rp_path_join(c->output, "history.log");
+    const char *const argv[] = {c->self,         "history", "page", "--db",
+                                c->args.history, "-o",      page,   NULL};
+
+    return run_history(c, argv, log, err);
+}
+
+static int keep_history(struct command *c, struct rp_err *err)
+{
+    rp_autofree char *branch = series_of_branch(c);
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < c->config.program_count; i++)
+        rc = note_history(c, &c->config.programs[i], branch, &c->has_page, err);
+    return rc == 0 && c->has_page ? write_history_page(c, err) : rc;
 }
 
 static int write_form(const struct command *c, const char *name, const struct rp_buf *text,
@@ -292,6 +349,9 @@ static void put_text(const struct command *c, struct rp_buf *text)
         rp_page_words(&page, RP_INK_PLAIN, 0, 2, "%s", rp_buf_text(&line));
     rp_page_words(&page, RP_INK_PLAIN, 0, 2, "all of it: %s/ci.json; for a comment: %s/comment.md",
                   c->args.output, c->args.output);
+    if (c->has_page)
+        rp_page_words(&page, RP_INK_PLAIN, 0, 2, "times over commits: %s/history.html",
+                      c->args.output);
 }
 
 /* Only GitHub is to act on workflow commands. */
@@ -330,8 +390,8 @@ static int work(struct command *c, struct rp_buf *json, struct rp_err *err)
     }
     for (size_t i = 0; rc == 0 && i < c->config.program_count; i++)
         rc = rp_ci_decide_program(&c->job, &c->config.programs[i], err);
-    for (size_t i = 0; rc == 0 && c->args.history && i < c->config.program_count; i++)
-        rc = note_history(c, &c->config.programs[i], err);
+    if (rc == 0 && c->args.history)
+        rc = keep_history(c, err);
     return rc < 0 ? rc : write_forms(c, json, err);
 }
 

@@ -408,7 +408,7 @@ static void find_near(const struct rp_history *history, const char *program, con
 
 static bool is_of_series(const struct history_request *request)
 {
-    return is(request, "check") || is(request, "plot");
+    return is(request, "check") || is(request, "page") || is(request, "plot");
 }
 
 /* Says which of the filters alone leaves nothing, and what was perhaps meant. */
@@ -503,6 +503,73 @@ static void put_next(const struct history_request *request, const struct rp_hist
     rp_page_next(&page, words);
 }
 
+/* --- the page ------------------------------------------------------------------------------ */
+
+static int by_commit(const void *a, const void *b)
+{
+    return strcmp(((const struct rp_commit_name *)a)->commit,
+                  ((const struct rp_commit_name *)b)->commit);
+}
+
+static void add_name(void *context, const char *commit, const char *subject)
+{
+    struct rp_commit_names *names = context;
+
+    names->list[names->count++] =
+        (struct rp_commit_name){.commit = rp_strdup(commit), .subject = rp_strdup(subject)};
+}
+
+/* Asks for the newest commits, each once where its results follow each other. Where there is no
+ * repository, or it is another one, commits have no names. */
+static void name_commits(const struct rp_history *history, struct rp_commit_names *ret)
+{
+    enum { MOST = 20000 };
+    rp_autofree char **wanted = rp_alloc_zero(MOST, sizeof *wanted);
+    static const char dirty[] = "-dirty";
+    size_t count = 0;
+
+    for (size_t i = history->count; i-- > 0 && count < MOST;) {
+        const char *commit = history->results[i].commit;
+        const size_t len = commit ? strlen(commit) : 0, end = sizeof dirty - 1;
+        char *name;
+
+        if (!len)
+            continue;
+        name = rp_strndup(commit,
+                          len > end && strcmp(commit + len - end, dirty) == 0 ? len - end : len);
+        if (count && strcmp(wanted[count - 1], name) == 0)
+            free(name);
+        else
+            wanted[count++] = name;
+    }
+    /* A hash that was asked for twice may be told twice. */
+    *ret = (struct rp_commit_names){.list = rp_alloc_zero(count + 1, sizeof *ret->list)};
+    if (count)
+        rp_git_subjects(".", (const char *const *)wanted, count, add_name, ret);
+    qsort(ret->list, ret->count, sizeof *ret->list, by_commit);
+    for (size_t i = 0; i < count; i++)
+        free(wanted[i]);
+}
+
+static void free_names(struct rp_commit_names *names)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        free(names->list[i].commit);
+        free(names->list[i].subject);
+    }
+    free(names->list);
+}
+
+static int put_page(const struct history_request *request, const struct rp_history *history,
+                    const struct rp_series_list *list, struct rp_buf *text, struct rp_err *err)
+{
+    rp_cleanup(free_names) struct rp_commit_names names = {0};
+    rp_autofree char *name = rp_history_shown_name(request->args->db);
+
+    name_commits(history, &names);
+    return rp_report_changes_html(list, name, &names, text, err);
+}
+
 /* @param ret_fails whether a check has to fail */
 static int put_series(const struct history_request *request, const struct rp_history *history,
                       bool *ret_fails, struct rp_buf *text, struct rp_err *err)
@@ -525,6 +592,8 @@ static int put_series(const struct history_request *request, const struct rp_his
                       (request->args->strict && list.list[i].state == RP_SERIES_UNDECIDED);
     if (is(request, "plot"))
         return rp_report_changes_svg(&list, text, err);
+    if (is(request, "page"))
+        return put_page(request, history, &list, text, err);
     if (request->args->json)
         return rp_report_changes_json(&list, &request->rule, text, err);
     rc = rp_report_changes_term(&list, rp_cli_style_of(request->args->verbose), text, &since, err);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "report/history_text.h"
 #include "report/report.h"
 
 /* Keys are in alphabetical order in every object, and unknown values are null. */
@@ -252,7 +253,7 @@ enum { LEAST_WIDTH = 60, COMMIT = 8 };
 
 /* Writes as many digits as git shows, and whether there were changes that no commit has. What is no
  * hash is a name, of which all tells. */
-static void put_commit(struct rp_buf *to, const char *commit)
+void rp_history_put_commit(struct rp_buf *to, const char *commit)
 {
     enum { HASH = 20 };
     const size_t length = commit ? strlen(commit) : 0;
@@ -265,8 +266,7 @@ static void put_commit(struct rp_buf *to, const char *commit)
         rp_buf_printf(to, "%.*s%s", COMMIT, commit, dirty ? "+" : "");
 }
 
-/* Writes "app a=1 b=2". */
-static void put_program(struct rp_buf *to, const char *program, const char *lines)
+void rp_history_put_program(struct rp_buf *to, const char *program, const char *lines)
 {
     rp_buf_printf(to, "%s%s", program[0] ? program : "-", lines[0] ? "  " : "");
     for (; *lines; lines++)
@@ -346,8 +346,8 @@ static void history_term_put_result(const struct rp_page *page, const struct rp_
 {
     rp_autobuf commit = {0}, name = {0};
 
-    put_commit(&commit, r->commit);
-    put_program(&name, r->program, r->config);
+    rp_history_put_commit(&commit, r->commit);
+    rp_history_put_program(&name, r->program, r->config);
     rp_page_named(page, names ? RP_INK_BOLD : RP_INK_PLAIN, 0, rp_buf_text(&name),
                   "%4" PRId64 "  %s  %-9s %10s %s  %s%s  ", r->id, r->added, rp_buf_text(&commit),
                   r->times_count ? rp_unit_number(unit, median_ns(&r->times[0])).text : "?",
@@ -399,7 +399,7 @@ static void put_group(const struct rp_page *page, const struct rp_series *s)
 {
     rp_autobuf text = {0};
 
-    put_program(&text, s->program, s->config);
+    rp_history_put_program(&text, s->program, s->config);
     rp_page_text(page, RP_INK_BOLD, 0, rp_buf_text(&text));
     rp_page_text(page, s->software ? RP_INK_YELLOW : RP_INK_DIM, 2, s->device);
     page->out->failed |= text.failed;
@@ -411,7 +411,7 @@ static void history_term_put_change(const struct rp_page *page, const struct rp_
     const struct rp_history_result *r = s->points[c->at].result;
     rp_autobuf commit = {0};
 
-    put_commit(&commit, r->commit);
+    rp_history_put_commit(&commit, r->commit);
     rp_page_line(page, c->ratio > 1 ? RP_INK_RED : RP_INK_GREEN, 12,
                  "%s since result %" PRId64 ", commit %s, %s", rp_speed_change(1 / c->ratio).text,
                  r->id, rp_buf_text(&commit), r->added);
@@ -429,36 +429,32 @@ static void put_per_cent(struct rp_buf *to, double ratio)
     rp_buf_puts(to, rp_number_signed(100 * (ratio - 1), 2).text);
 }
 
-/* Says why, and how to fix it. */
-static void put_undecided(const struct rp_page *page, const struct rp_series *s)
+void rp_history_put_undecided(struct rp_buf *to, const struct rp_series *s)
 {
     const struct rp_change_newest *is = &s->newest_is;
-    rp_autobuf text = {0};
 
     if (s->taken_back) {
-        rp_buf_puts(&text, "as before the last change: taken back? add results to be sure");
+        rp_buf_puts(to, "as before the last change: taken back? add results to be sure");
     } else if (s->missing && s->exact && s->inexact) {
-        rp_buf_puts(&text, "the runs of the newest result differ: profile and add it again");
+        rp_buf_puts(to, "the runs of the newest result differ: profile and add it again");
     } else if (s->missing) {
-        rp_buf_printf(&text, "%zu more result%s needed%s", s->missing,
+        rp_buf_printf(to, "%zu more result%s needed%s", s->missing,
                       s->missing == 1 ? " is" : "s are",
                       s->change_count ? " since the last change" : "");
     } else if (is->odd) {
-        rp_buf_printf(&text, "result %" PRId64 " is ", is->odd->result->id);
-        put_per_cent(&text, is->odd_ratio);
+        rp_buf_printf(to, "result %" PRId64 " is ", is->odd->result->id);
+        put_per_cent(to, is->odd_ratio);
         if (is->odd == &s->points[s->point_count - 1])
-            rp_buf_puts(&text, " % off, one alone: add another of the same commit");
+            rp_buf_puts(to, " % off, one alone: add another of the same commit");
         else
-            rp_buf_puts(&text, " % off, the next is not: add results, or remove it");
+            rp_buf_puts(to, " % off, the next is not: add results, or remove it");
     } else {
-        rp_buf_puts(&text, "newest ");
-        put_per_cent(&text, is->low);
-        rp_buf_puts(&text, " to ");
-        put_per_cent(&text, is->high);
-        rp_buf_puts(&text, " %: add results, or allow more with --margin");
+        rp_buf_puts(to, "newest ");
+        put_per_cent(to, is->low);
+        rp_buf_puts(to, " to ");
+        put_per_cent(to, is->high);
+        rp_buf_puts(to, " %: add results, or allow more with --margin");
     }
-    rp_page_words(page, RP_INK_DIM, 12, 2, "%s", rp_buf_text(&text));
-    page->out->failed |= text.failed;
 }
 
 /* @param unit of the times of the group */
@@ -475,45 +471,60 @@ static void history_term_put_series(const struct rp_page *page, const struct rp_
                      "the runs of %zu modelled result%s differ: no change begins with one",
                      s->inexact, rp_plural(s->inexact));
     /* Of bounds the line of their group says why. */
-    if (s->state == RP_SERIES_UNDECIDED && !s->bounds)
-        put_undecided(page, s);
+    if (s->state == RP_SERIES_UNDECIDED && !s->bounds) {
+        rp_autobuf why = {0};
+
+        rp_history_put_undecided(&why, s);
+        rp_page_words(page, RP_INK_DIM, 12, 2, "%s", rp_buf_text(&why));
+        page->out->failed |= why.failed;
+    }
 }
 
 /* Says where the times of another model begin, that those before are not judged any more, and until
- * there are enough of the new ones how many there are.
- * @param s its first series */
-static void put_model_change(const struct rp_page *page, const struct rp_series_group *group,
+ * there are enough of the new ones how many there are. */
+static void put_model_change(struct rp_buf *to, const struct rp_series_group *group,
                              const struct rp_series *s)
 {
     const size_t needed = s->exact ? 2 : RP_CHANGE_LEAST;
-    rp_autobuf text = {0};
 
-    rp_buf_printf(&text, "the model of time changed with result %" PRId64 ", commit ",
+    rp_buf_printf(to, "the model of time changed with result %" PRId64 ", commit ",
                   group->first->id);
-    put_commit(&text, group->first->commit);
-    rp_buf_printf(&text, ": results of the model before (%s) are not judged any more",
+    rp_history_put_commit(to, group->first->commit);
+    rp_buf_printf(to, ": results of the model before (%s) are not judged any more",
                   group->model_before);
     if (!group->bounds && s->point_count < needed)
-        rp_buf_printf(&text, "; %zu of the %zu results of the new one that a verdict needs",
+        rp_buf_printf(to, "; %zu of the %zu results of the new one that a verdict needs",
                       s->point_count, needed);
-    rp_page_words(page, RP_INK_YELLOW, 2, 2, "%s", rp_buf_text(&text));
-    page->out->failed |= text.failed;
+}
+
+bool rp_history_put_note(struct rp_buf *to, const struct rp_series_group *group,
+                         const struct rp_series *s, unsigned number)
+{
+    const size_t before = to->len;
+
+    if (number == 0 && group->replaced)
+        rp_buf_puts(to,
+                    "an old series: times of another model took its place, and it is not judged "
+                    "any more");
+    if (number == 1 && group->model_before)
+        put_model_change(to, group, s);
+    if (number == 2 && group->bounds && !group->replaced)
+        rp_buf_puts(to, "times of counts timing are bounds, on which no verdict is given: add "
+                        "results of `profile --timing detailed`");
+    return to->len > before;
 }
 
 /** @param s its first series */
 static void put_group_notes(const struct rp_page *page, const struct rp_series_group *group,
                             const struct rp_series *s)
 {
-    if (group->replaced)
-        rp_page_words(page, RP_INK_DIM, 2, 2,
-                      "an old series: times of another model took its place, and it is not judged "
-                      "any more");
-    if (group->model_before)
-        put_model_change(page, group, s);
-    if (group->bounds && !group->replaced)
-        rp_page_words(page, RP_INK_YELLOW, 2, 2,
-                      "times of counts timing are bounds, on which no verdict is given: add "
-                      "results of `profile --timing detailed`");
+    for (unsigned i = 0; i < RP_HISTORY_NOTES; i++) {
+        rp_autobuf text = {0};
+
+        if (rp_history_put_note(&text, group, s, i))
+            rp_page_words(page, i ? RP_INK_YELLOW : RP_INK_DIM, 2, 2, "%s", rp_buf_text(&text));
+        page->out->failed |= text.failed;
+    }
 }
 
 /* @param names of all series */
@@ -584,7 +595,7 @@ static void put_changed(const struct rp_series *s, const char *name, struct rp_b
     }
     rp_buf_printf(to, " %s %s since result %" PRId64 ", commit ", s->kernel ? "is" : "are",
                   rp_speed_change(1 / change->ratio).text, s->points[change->at].result->id);
-    put_commit(to, s->points[change->at].result->commit);
+    rp_history_put_commit(to, s->points[change->at].result->commit);
 }
 
 /** Appends "Undecided: 2 of 5 series need more results, 1 detailed timing". */
@@ -626,19 +637,33 @@ static void put_states(const struct rp_series_list *list, const struct states *s
     rp_buf_puts(to, ".");
 }
 
-static void put_verdict(const struct rp_page *page, const struct rp_series_list *list,
-                        const struct states *states, char *const *names)
+enum rp_series_state rp_history_put_verdict(struct rp_buf *to, const struct rp_series_list *list,
+                                            char *const *names)
 {
-    rp_autobuf text = {0}, capital = {0};
+    const struct states states = count_states(list);
+    rp_autobuf text = {0};
     const char *said;
 
-    put_states(list, states, names, &text);
+    put_states(list, &states, names, &text);
     said = rp_buf_text(&text);
-    rp_buf_printf(&capital, "%s%s", strncmp(said, "all ", 4) == 0 ? "All " : "",
+    rp_buf_printf(to, "%s%s", strncmp(said, "all ", 4) == 0 ? "All " : "",
                   said + (strncmp(said, "all ", 4) == 0 ? 4 : 0));
-    rp_page_words(page, RP_INK_BOLD, 0, 0, "%s", rp_buf_text(&capital));
+    to->failed |= text.failed;
+    return states.counts[RP_SERIES_SLOWER]      ? RP_SERIES_SLOWER
+           : states.counts[RP_SERIES_FASTER]    ? RP_SERIES_FASTER
+           : states.counts[RP_SERIES_UNDECIDED] ? RP_SERIES_UNDECIDED
+                                                : RP_SERIES_STEADY;
+}
+
+static void put_verdict(const struct rp_page *page, const struct rp_series_list *list,
+                        char *const *names)
+{
+    rp_autobuf text = {0};
+
+    rp_history_put_verdict(&text, list, names);
+    rp_page_words(page, RP_INK_BOLD, 0, 0, "%s", rp_buf_text(&text));
     rp_buf_puts(page->out, "\n");
-    page->out->failed |= text.failed | capital.failed;
+    page->out->failed |= text.failed;
 }
 
 /** Returns the result since which the series is slower that became slower most; NULL: none is. */
@@ -674,185 +699,11 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
 
     if (name_series(&page, list, &names, err) < 0)
         return -(int)RP_ENVIRONMENT;
-    put_verdict(&page, list, &states, names.at);
+    put_verdict(&page, list, names.at);
     for (size_t i = 0; i < list->group_count; i++)
         if (page.verbose || !list->groups[i].replaced)
             put_group_series(&page, list, names.at, i);
     rp_short_names_free(&names);
     *ret_since = slower_since(list, &states);
-    return rp_report_end(buf, err);
-}
-
-/* These are colours of Okabe and Ito, which the picture of a search has, too. */
-#define POINT  "#0072b2"
-#define SLOWER "#d55e00"
-#define FASTER "#009e73"
-
-/* Each series has a panel, one below the other. */
-enum {
-    WIDTH = 900,
-    LEFT = 90,
-    RIGHT = 30,
-    HEAD = 50,
-    PANEL = 190,
-    TOP = 44,
-    BOTTOM = 34,
-    MOST_PANELS = 24,
-    MOST_TITLE = 100, /**< characters */
-    MOST_TICKS = 12,
-};
-
-struct axes {
-    const struct rp_series *series;
-    double low, high;
-    int top, floor;
-};
-
-static double x_of(const struct axes *axes, size_t at)
-{
-    const size_t count = axes->series->point_count;
-
-    if (count < 2)
-        return (LEFT + WIDTH - RIGHT) / 2.0;
-    return LEFT + 10 + (double)at / (double)(count - 1) * (WIDTH - LEFT - RIGHT - 20);
-}
-
-static double y_of(const struct axes *axes, double ms)
-{
-    return axes->top + (axes->high - ms) / (axes->high - axes->low) * (axes->floor - axes->top);
-}
-
-static struct axes axes_of(const struct rp_series *s, size_t panel)
-{
-    const int at = HEAD + (int)panel * PANEL;
-    struct axes axes = {
-        .series = s, .low = HUGE_VAL, .top = at + TOP, .floor = at + PANEL - BOTTOM};
-    double margin;
-
-    for (size_t i = 0; i < s->point_count; i++) {
-        axes.low = fmin(axes.low, s->points[i].ms);
-        axes.high = fmax(axes.high, s->points[i].ms);
-    }
-    /* The axis covers at least some per cent, so that noise does not look like mountains. */
-    margin = fmax(0.1 * (axes.high - axes.low), 0.02 * axes.high);
-    axes.low -= margin;
-    axes.high += margin;
-    return axes;
-}
-
-static void put_axes(struct rp_buf *to, const struct axes *axes)
-{
-    const double step = rp_svg_round_step((axes->high - axes->low) / 4);
-    const double first = ceil(axes->low / step);
-    const struct rp_series *s = axes->series;
-
-    for (int i = 0; i < MOST_TICKS && (first + i) * step <= axes->high; i++)
-        rp_buf_printf(to,
-                      "<path class=\"g\" d=\"M%d %.1fH%d\"/><text class=\"n\" x=\"%d\" "
-                      "y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n",
-                      LEFT, y_of(axes, (first + i) * step), WIDTH - RIGHT, LEFT - 8,
-                      y_of(axes, (first + i) * step) + 4, (first + i) * step);
-    rp_buf_printf(to,
-                  "<path class=\"a\" d=\"M%d %dV%dH%d\"/>\n"
-                  "<text class=\"n\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">result %" PRId64
-                  "</text>\n",
-                  LEFT, axes->top, axes->floor, WIDTH - RIGHT, x_of(axes, 0), axes->floor + 16,
-                  s->points[0].result->id);
-    if (s->point_count > 1)
-        rp_buf_printf(
-            to, "<text class=\"n\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%" PRId64 "</text>\n",
-            x_of(axes, s->point_count - 1), axes->floor + 16,
-            s->points[s->point_count - 1].result->id);
-}
-
-static void put_titles(struct rp_buf *to, const struct axes *axes)
-{
-    const struct rp_series *s = axes->series;
-    rp_autobuf where = {0};
-
-    rp_buf_printf(to, "<text x=\"%d\" y=\"%d\" font-weight=\"bold\">", LEFT, axes->top - 24);
-    rp_xml_text(to, s->kernel ? s->kernel : "all kernels", MOST_TITLE);
-    rp_buf_printf(to, "</text>\n<text class=\"n\" x=\"%d\" y=\"%d\">", LEFT, axes->top - 8);
-    rp_buf_printf(&where, "%s  %s  %s", s->software ? "modelled ms" : "ms", s->device, s->program);
-    if (s->config[0])
-        rp_buf_printf(&where, "  %s", s->config);
-    for (size_t i = 0; i < where.len; i++)
-        if (where.data[i] == '\n')
-            where.data[i] = ' ';
-    rp_xml_text(to, rp_buf_text(&where), 130);
-    rp_buf_puts(to, "</text>\n");
-    to->failed |= where.failed;
-}
-
-/* Draws it between the last result before and the first one after. */
-static void history_svg_put_change(struct rp_buf *to, const struct axes *axes,
-                                   const struct rp_change *c)
-{
-    const double x = (x_of(axes, c->at) + x_of(axes, c->at - 1)) / 2;
-    const char kind = c->ratio > 1 ? 's' : 'f';
-
-    rp_buf_printf(to,
-                  "<path class=\"%c\" d=\"M%.1f %dV%d\"/><text class=\"n\" x=\"%.1f\" y=\"%d\" "
-                  "fill=\"%s\">%s %%</text>\n",
-                  kind, x, axes->top, axes->floor, x + 4, axes->top + 12,
-                  kind == 's' ? SLOWER : FASTER, rp_number_signed(100 * (c->ratio - 1), 1).text);
-}
-
-static void put_points(struct rp_buf *to, const struct axes *axes)
-{
-    const struct rp_series *s = axes->series;
-
-    rp_buf_puts(to, "<path class=\"l\" d=\"");
-    for (size_t i = 0; i < s->point_count; i++)
-        rp_buf_printf(to, "%c%.1f %.1f", i ? 'L' : 'M', x_of(axes, i), y_of(axes, s->points[i].ms));
-    rp_buf_puts(to, "\"/>\n");
-    for (size_t i = 0; i < s->point_count; i++) {
-        const struct rp_history_result *r = s->points[i].result;
-
-        rp_buf_printf(to,
-                      "<circle class=\"p\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>result %" PRId64
-                      ", %.6g ms, ",
-                      x_of(axes, i), y_of(axes, s->points[i].ms), r->id, s->points[i].ms);
-        rp_xml_text(to, r->added, 40);
-        rp_buf_puts(to, ", commit ");
-        rp_xml_text(to, r->commit ? r->commit : "-", 50);
-        rp_buf_puts(to, "</title></circle>\n");
-    }
-}
-
-static void put_panel(struct rp_buf *to, const struct rp_series *s, size_t panel)
-{
-    const struct axes axes = axes_of(s, panel);
-
-    put_axes(to, &axes);
-    put_titles(to, &axes);
-    for (size_t i = 0; i < s->change_count; i++)
-        history_svg_put_change(to, &axes, &s->changes[i]);
-    put_points(to, &axes);
-}
-
-int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf, struct rp_err *err)
-{
-    const size_t shown = list->count < MOST_PANELS ? list->count : MOST_PANELS;
-    const int height = HEAD + (int)(shown ? shown : 1) * PANEL;
-
-    rp_buf_printf(buf,
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                  "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
-                  "<style>.p{fill:" POINT "}.l{stroke:" POINT ";stroke-opacity:.4;fill:none}"
-                  ".s{stroke:" SLOWER ";stroke-width:1.5}.f{stroke:" FASTER
-                  ";stroke-width:1.5;stroke-dasharray:5 3}.g{stroke:#ddd}"
-                  ".a{stroke:#333;fill:none}.n{font-size:12px}</style>\n"
-                  "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
-                  "<text x=\"%d\" y=\"28\" font-size=\"16\">Median time of each result, in the "
-                  "order of time; lines where it has changed</text>\n",
-                  WIDTH, height, WIDTH, height, WIDTH, height, LEFT);
-    for (size_t i = 0; i < shown; i++)
-        put_panel(buf, &list->list[i], i);
-    if (list->count > shown)
-        rp_buf_printf(buf,
-                      "<text x=\"%d\" y=\"45\" class=\"n\">the first %zu of %zu series</text>\n",
-                      LEFT, shown, list->count);
-    rp_buf_puts(buf, "</svg>\n");
     return rp_report_end(buf, err);
 }

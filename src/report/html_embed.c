@@ -1,5 +1,6 @@
 /* This build step makes a C file of the page of `rocm-perf report` from its template, styles and
- * scripts. rp_html_embed OUT.c page.html LICENCE STYLE.css... SCRIPT.js... (LICENCE "-": none) The
+ * scripts. rp_html_embed OUT.c NAME page.html LICENCE STYLE.css... SCRIPT.js... (LICENCE "-": none;
+ * NAME is what the arrays are called by) The
  * page forbids itself everything but this very style and this very script (a Content Security
  * Policy with their hashes), so both have to be known here. The template's @TITLE@ and @DATA@ are
  * left for the command: what lies between them becomes three arrays. */
@@ -98,12 +99,12 @@ static void put_escaped(struct rp_buf *buf, const char *text)
             rp_buf_add(buf, text, 1);
 }
 
-static void put_array(FILE *out, const char *name, const char *text, size_t len)
+static void put_array(FILE *out, const char *of, const char *part, const char *text, size_t len)
 {
-    fprintf(out, "const char %s[] = {", name);
+    fprintf(out, "const char %s_%s[] = {", of, part);
     for (size_t i = 0; i < len; i++)
         fprintf(out, "%s%d,", i % 20 ? "" : "\n", (signed char)text[i]);
-    fprintf(out, "0};\nconst size_t %s_bytes = %zu;\n", name, len);
+    fprintf(out, "0};\nconst size_t %s_%s_bytes = %zu;\n", of, part, len);
 }
 
 /* Fills everything into the template but @TITLE@ and @DATA@. */
@@ -137,7 +138,7 @@ static void fill(const char *template, const struct rp_buf *style, const struct 
     }
 }
 
-static void write_page(const char *name, const char *page)
+static void write_page(const char *name, const char *of, const char *page)
 {
     const char *title = strstr(page, "@TITLE@"), *data = strstr(page, "@DATA@");
     FILE *out = fopen(name, "w");
@@ -147,11 +148,11 @@ static void write_page(const char *name, const char *page)
     if (!out)
         fail("cannot be written", name);
     fputs("#include \"report/report.h\"\n", out);
-    put_array(out, "rp_html_begin", page, (size_t)(title - page));
+    put_array(out, of, "begin", page, (size_t)(title - page));
     title += strlen("@TITLE@");
-    put_array(out, "rp_html_middle", title, (size_t)(data - title));
+    put_array(out, of, "middle", title, (size_t)(data - title));
     data += strlen("@DATA@");
-    put_array(out, "rp_html_end", data, strlen(data));
+    put_array(out, of, "end", data, strlen(data));
     if (fclose(out) != 0)
         fail("cannot be written", name);
 }
@@ -159,13 +160,13 @@ static void write_page(const char *name, const char *page)
 int main(int argc, char **argv)
 {
     struct rp_buf style = {0}, script = {0}, licence = {0}, page = {0};
-    char *template = argc > 3 ? rp_read_text(argv[2], MOST_BYTES) : NULL;
+    char *template = argc > 4 ? rp_read_text(argv[3], MOST_BYTES) : NULL;
 
     if (!template)
-        fail("no template; usage: rp_html_embed OUT.c page.html LICENCE FILE...", argv[0]);
-    if (strcmp(argv[3], "-") != 0)
-        add_file(&licence, argv[3]);
-    for (int i = 4; i < argc; i++)
+        fail("no template; usage: rp_html_embed OUT.c NAME page.html LICENCE FILE...", argv[0]);
+    if (strcmp(argv[4], "-") != 0)
+        add_file(&licence, argv[4]);
+    for (int i = 5; i < argc; i++)
         (strstr(argv[i], "uPlot") ? add_file : add_own_file)(
             ends_with(argv[i], ".css") ? &style : &script, argv[i]);
     if (strcasestr(rp_buf_text(&script), "</script") || strcasestr(rp_buf_text(&style), "</style"))
@@ -173,7 +174,7 @@ int main(int argc, char **argv)
     fill(template, &style, &script, rp_buf_text(&licence), &page);
     if (page.failed || style.failed || script.failed || licence.failed)
         fail("out of memory", argv[1]);
-    write_page(argv[1], page.data);
+    write_page(argv[1], argv[2], page.data);
     rp_buf_free(&style);
     rp_buf_free(&script);
     rp_buf_free(&licence);

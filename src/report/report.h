@@ -266,6 +266,30 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
                            struct rp_buf *buf, const struct rp_history_result **ret_since,
                            struct rp_err *err);
 
+/** What the repository at hand calls commits. */
+struct rp_commit_names {
+    struct rp_commit_name {
+        char *commit, *subject;
+    } * list; /**< by commit */
+    size_t count;
+};
+/** Returns the subject of a commit, with changes or without; NULL: it is not known. */
+const char *rp_commit_name(const struct rp_commit_names *names, const char *commit);
+
+/** Writes a page that needs neither other files nor a script: a chart for each series, the last
+ * change first. Of a large history it has so much that its size stays below a few megabytes.
+ * @param history as people may see its name
+ * @param commits NULL: none are known */
+int rp_report_changes_html(const struct rp_series_list *list, const char *history,
+                           const struct rp_commit_names *commits, struct rp_buf *buf,
+                           struct rp_err *err);
+
+/** Appends "14.2 % slower BESIDE (6.35 -> 7.25 us)", "takes 12.4 % less time BESIDE (...)", or from
+ * a factor of two on "2.1x slower BESIDE (...)".
+ * @param ratio time after / time before */
+void rp_change_text(struct rp_buf *to, double ratio, double before_ms, double after_ms,
+                    const char *beside);
+
 /** Draws the first 24 of them. */
 int rp_report_changes_svg(const struct rp_series_list *list, struct rp_buf *buf,
                           struct rp_err *err);
@@ -446,5 +470,8 @@ void rp_form_put_mark(struct rp_buf *buf, const struct rp_report_parts *parts);
 
 extern const char rp_html_begin[], rp_html_middle[], rp_html_end[];
 extern const size_t rp_html_begin_bytes, rp_html_middle_bytes, rp_html_end_bytes;
+extern const char rp_history_html_begin[], rp_history_html_middle[], rp_history_html_end[];
+extern const size_t rp_history_html_begin_bytes, rp_history_html_middle_bytes,
+    rp_history_html_end_bytes;
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/units.h"
 #include "base/utf8.h"
 
 enum { CUT_CELLS = 3 }; /**< "...", in the place of what is cut out */
@@ -427,6 +428,27 @@ void rp_csv_cell(struct rp_buf *buf, const char *text)
         rp_buf_puts(buf, "\"");
     }
     buf->failed |= clean.failed;
+}
+
+/* From a factor of two on it is easier to read than per cent. */
+void rp_change_text(struct rp_buf *to, double ratio, double before_ms, double after_ms,
+                    const char *beside)
+{
+    const double many = 2, few = 0.1, percent = 100 * (ratio - 1);
+    const unsigned decimals = fabs(percent) < few ? 3 : 1;
+    struct rp_unit_span span = {0};
+    struct rp_unit unit;
+
+    rp_unit_span_add_both(&span, before_ms * 1e6, after_ms * 1e6);
+    unit = rp_unit_of(RP_UNIT_TIME, span, false);
+    if (ratio >= many || ratio <= 1 / many)
+        rp_buf_puts(to, rp_speed_change(1 / ratio).text);
+    else if (percent > 0)
+        rp_buf_printf(to, "%s %% slower", rp_number_fixed(percent, decimals).text);
+    else
+        rp_buf_printf(to, "takes %s %% less time", rp_number_fixed(-percent, decimals).text);
+    rp_buf_printf(to, " %s (%s -> %s %s)", beside, rp_unit_number(unit, before_ms * 1e6).text,
+                  rp_unit_number(unit, after_ms * 1e6).text, unit.name);
 }
 
 static const struct rp_report_form forms[] = {

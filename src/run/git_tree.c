@@ -39,10 +39,27 @@ static void read_all(int fd, struct rp_buf *ret)
 
 /** A call of git. */
 struct call {
-    const char *root;         /**< where; NULL: here, with the variables of this process */
-    const char *index;        /**< in place of the user's; NULL: that one, which is only read */
-    const char *const *words; /**< ended by NULL */
+    const char *root;           /**< where; NULL: here, with the variables of this process */
+    const char *index;          /**< in place of the user's; NULL: that one, which is only read */
+    const char *const *words;   /**< ended by NULL */
+    const struct rp_buf *input; /**< NULL: nothing */
 };
+
+/* Opens what a call reads. */
+static int open_input(const struct rp_buf *input)
+{
+    int fd;
+
+    if (!input)
+        return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    fd = rp_memfd("git-stdin", MFD_CLOEXEC);
+    if (fd >= 0 &&
+        (rp_write_all(fd, rp_buf_text(input), input->len) < 0 || lseek(fd, 0, SEEK_SET))) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
 
 /* Hooks and helpers of the repository are not for trees that nobody works in, and no index is
  * written to remember which files are unchanged. */
@@ -70,11 +87,12 @@ static int run(const struct call *call, struct rp_proc_end *end, struct rp_buf *
     const struct rp_env_change env[] = {
         GIT_VARIABLES,
         {.name = "GIT_OPTIONAL_LOCKS", .value = "0"},
+        {.name = "GIT_NO_LAZY_FETCH", .value = "1"},
         {.name = "LC_ALL", .value = "C"},
         {.name = call->index ? "GIT_INDEX_FILE" : NULL, .value = call->index},
         {0}};
     rp_autofree char *git = NULL;
-    rp_autoclose int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    rp_autoclose int in = open_input(call->input);
     rp_autoclose int out = rp_memfd("git-stdout", MFD_CLOEXEC);
     rp_autoclose int other = rp_memfd("git-stderr", MFD_CLOEXEC);
     int rc;
@@ -165,6 +183,15 @@ int rp_git_root(char **ret, struct rp_err *err)
     return read_line(&call, RP_USAGE, ret, err);
 }
 
+char *rp_git_branch(const char *root)
+{
+    const struct call call = {.root = root,
+                              .words = WORDS("symbolic-ref", "--quiet", "--short", "HEAD")};
+    char *name = NULL;
+
+    return read_line(&call, RP_USAGE, &name, NULL) == 0 ? name : NULL;
+}
+
 int rp_git_commit_of(const char *root, const char *name, char **ret, struct rp_err *err)
 {
     rp_autofree char *wanted = rp_format("%s^{commit}", name);
@@ -179,6 +206,48 @@ int rp_git_commit_of(const char *root, const char *name, char **ret, struct rp_e
             "of GitHub fetch-depth: 0 of actions/checkout, in GitLab GIT_DEPTH: 0)",
             name);
     return rc < 0 ? rp_fail(err, why.code, "%s", why.text) : 0;
+}
+
+/* Git would take other words for options, paths and names. */
+static bool is_hash(const char *text)
+{
+    enum { SHA1 = 40, SHA256 = 64 };
+    const size_t digits = strspn(text, "0123456789abcdef");
+
+    return !text[digits] && (digits == SHA1 || digits == SHA256);
+}
+
+int rp_git_subjects(const char *root, const char *const *commits, size_t count,
+                    void (*found)(void *context, const char *commit, const char *subject),
+                    void *context)
+{
+    rp_autobuf wanted = {0}, said = {0}, complaint = {0};
+    const struct call call = {.root = root,
+                              .input = &wanted,
+                              .words = WORDS("rev-list", "--no-walk", "--ignore-missing", "--stdin",
+                                             "--encoding=UTF-8", "--format=%s")};
+    static const char head[] = "commit ";
+    struct rp_proc_end end = {0};
+    char *line, *next;
+    int rc;
+
+    for (size_t i = 0; i < count; i++)
+        if (is_hash(commits[i]))
+            rp_buf_printf(&wanted, "%s\n", commits[i]);
+    rc = run(&call, &end, &said, &complaint, NULL);
+    if (rc < 0)
+        return rc;
+    rp_buf_puts(&said, "");
+    for (line = said.data; line && strncmp(line, head, sizeof head - 1) == 0; line = next) {
+        char *subject = strchr(line, '\n');
+
+        next = subject ? strchr(subject + 1, '\n') : NULL;
+        if (!next)
+            break;
+        *subject++ = *next++ = '\0';
+        found(context, line + sizeof head - 1, subject);
+    }
+    return 0;
 }
 
 /* --- the work tree as a commit -------------------------------------------------------------- */

@@ -22,9 +22,22 @@ char *rp_git_current_commit(void);
  * @return 0; RP_USAGE: it is in none; RP_ENVIRONMENT: there is no git */
 int rp_git_root(char **ret, struct rp_err *err);
 
+/** Reads the name of the branch that the work tree is on.
+ * @return to be freed; NULL: it is on none */
+char *rp_git_branch(const char *root);
+
 /** Finds the commit that a name stands for.
  * @return 0; RP_USAGE: there is none, with what helps */
 int rp_git_commit_of(const char *root, const char *name, char **ret, struct rp_err *err);
+
+/**
+ * Tells the subjects of those commits that the repository has. Nothing is fetched.
+ * @param commits those that are no whole hashes are left out
+ * @param found called for each, in any order
+ */
+int rp_git_subjects(const char *root, const char *const *commits, size_t count,
+                    void (*found)(void *context, const char *commit, const char *subject),
+                    void *context);
 
 /**
  * Makes a commit of the work tree as it is, with what is changed and what is new and not ignored.

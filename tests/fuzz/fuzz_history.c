@@ -124,6 +124,8 @@ static void print(const struct rp_history *h)
     if (rp_series_of(h, &(struct rp_series_filter){0}, &series, &err) == 0) {
         must(rp_series_judge(&series, &rule, &err) == 0);
         must(rp_report_changes_svg(&series, &text, &err) == 0);
+        must(rp_report_changes_html(&series, path, NULL, &text, &err) == 0);
+        must(!strcasestr(rp_buf_text(&text), "<script>alert"));
         must(rp_report_changes_term(&series, (struct rp_term_style){0}, &text, &since, &err) == 0);
     }
     rp_series_list_free(&series);

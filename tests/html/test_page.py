@@ -13,6 +13,7 @@ import tempfile
 import browser
 import compare_page
 import extract
+import history_page
 import kernel_parts
 import navigation
 import odd_pages
@@ -320,6 +321,7 @@ def main():
         samples_alone(b, scratch)
         counters_alone(b, scratch)
         kernel_parts.run(b, os.path.join(scratch, "threads.html"), os.path.join(scratch, "counters.html"), scratch, HOSTILE, check, loads)
+        history_page.run(b, ROCM_PERF, os.path.join(SOURCE, "tests", "data", "compare"), scratch, HOSTILE, check, loads)
         compare_page.run(b, ROCM_PERF, os.path.join(SOURCE, "tests", "data", "compare"), scratch, HOSTILE, check, loads)
         check("the console complains:", not b.complaints, b.complaints)
 

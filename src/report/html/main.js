@@ -33,29 +33,9 @@ function provenance(docs) {
   if (dag.processes.length > 1 || !profile) node.append(tabled('Processes', table('Processes', [{ title: 'pid', n: true, of: (p) => p.pid }, { title: 'rank', n: true, of: (p) => or(p.rank, '') }, { title: 'machine', of: (p) => dag.machines[p.machine] ? dag.machines[p.machine].hostname : '' }, { title: 'guid', cls: 'code', of: (p) => p.guid }], dag.processes)));
 }
 
-// The system's colours, until someone chooses; on paper always the light ones.
-function themes(app) {
-  const root = document.documentElement, button = document.getElementById('theme'), system = matchMedia('(prefers-color-scheme: dark)');
-  let chosen = null, paper = false;
-  const apply = () => {
-    root.dataset.theme = paper ? 'light' : chosen || (system.matches ? 'dark' : 'light');
-    button.textContent = root.dataset.theme === 'dark' ? '☀ light' : '☾ dark';
-    button.setAttribute('aria-label', root.dataset.theme === 'dark' ? 'Switch to light colours' : 'Switch to dark colours');
-    sheet.clear();
-    for (const fn of app.onTheme) fn();
-  };
-  const print = (on) => { const folds = document.querySelectorAll('details'); for (const d of folds) { if (on) { d.dataset.was = d.open ? '1' : ''; d.open = true; } else d.open = d.dataset.was === '1'; } paper = on; root.dataset.paper = on ? '1' : ''; apply(); };
-  button.addEventListener('click', () => { chosen = root.dataset.theme === 'dark' ? 'light' : 'dark'; apply(); });
-  system.addEventListener('change', apply);
-  matchMedia('(forced-colors: active)').addEventListener('change', apply);
-  window.addEventListener('beforeprint', () => print(true));
-  window.addEventListener('afterprint', () => print(false));
-  apply();
-}
-
 function main() {
   const docs = readAll(), kernels = kernelsOf(docs);
-  const app = { kernels, byName: new Map(kernels.map((k) => [k.name, k])), ink: paletteOf(kernels), picked: null, onPick: [], onTheme: [] };
+  const app = { kernels, byName: new Map(kernels.map((k) => [k.name, k])), ink: paletteOf(kernels), picked: null, onPick: [], onTheme: [() => sheet.clear()] };
   app.pick = (name) => { app.picked = name; document.body.dataset.picked = name; for (const fn of app.onPick) fn(name); };
   document.getElementById('title').append(named(document.title));
   if (!hasPlots) document.querySelector('footer details').remove(); // there is no uPlot to be licensed

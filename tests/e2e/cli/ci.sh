@@ -21,6 +21,10 @@ change 's/sum += in\[row \* n + i\];/for (int k = 0; k < 4; k++) sum += ((volati
 GITHUB_ACTIONS=true ci 1 --history ../history.db
 grep -Eq '^\* `sums`: ([0-9]+\.[0-9] % slower|[0-9.]+x slower) than base \([0-9.]+ -> [0-9.]+ us\), limit 2 %: `row_sums\(.*` at `sums.hip:7`$' ../result/comment.md || { cat ../result/comment.md; fail "slow"; }
 [ "$(outcome time) $(outcome output) $(outcome races)" = "fails holds holds" ] || fail "slow: gates"
+# The history tells the changes of a pull request from the branch, and its page says what it is.
+says ../out 'times over commits: ../result/history.html'
+[ "$(rocm-perf history list --db ../history.db --config "branch=$(git symbolic-ref --short HEAD)" | wc -l)" = 2 ] || fail "branch: $(rocm-perf history list --db ../history.db)"
+grep -q '<h1 id="title">Times over commits</h1>' ../result/history.html && grep -q '<svg class="times"' ../result/history.html || fail 'history.html'
 [ "$(names)" = "$good" ] || fail "names changed: $(names)"
 grep -q '^::error file=sums.hip,line=7,title=rocm-perf%3A sums time::sums: ' ../out || { cat ../out; fail "annotation"; }
 [ "$(rocm-perf history list --db ../history.db --program sums --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["results"]))')" = 2 ] || fail "history"
