@@ -1,16 +1,20 @@
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/process.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "cli/ci.h"
 #include "cli/cli.h"
@@ -28,6 +32,7 @@ struct command {
     struct rp_ci_job job;
     char *root, *config_path, *self, *output;
     char *scratch; /**< has the trees; removed at the end */
+    int lock;      /**< on it; -1: its name is used once only */
     bool has_page; /**< of its history */
 };
 
@@ -36,6 +41,8 @@ static void free_command(struct command *c)
     rp_git_tree_remove(&c->job.base.tree);
     rp_git_tree_remove(&c->job.head.tree);
     rp_temporary_folder_remove(&c->scratch);
+    if (c->lock >= 0)
+        close(c->lock);
     rp_ci_result_free(&c->job.result);
     rp_ci_config_free(&c->config);
     rp_args_free(&c->args);
@@ -153,6 +160,86 @@ static int make_output(struct command *c, struct rp_err *err)
     return rc == 0 && fresh ? rp_write_file(path, ignore, sizeof ignore - 1, err) : rc;
 }
 
+/* --- the place of the trees ---------------------------------------------------------------- */
+
+/* Anybody can have made something of that name in a folder of all users.
+ * @return whether the folder that is locked is ours alone, and still there */
+static bool is_ours(const char *path, int fd)
+{
+    struct stat here, locked;
+
+    return lstat(path, &here) == 0 && fstat(fd, &locked) == 0 && S_ISDIR(here.st_mode) &&
+           here.st_ino == locked.st_ino && here.st_dev == locked.st_dev &&
+           here.st_uid == geteuid() && !(here.st_mode & (S_IRWXG | S_IRWXO));
+}
+
+/** Takes a folder for this run, unless another run or another user has it.
+ * @return the lock; -1 */
+static int take_folder(const char *path)
+{
+    enum { TRIES = 8 }; /* Who had it may remove it between two steps. */
+
+    for (int i = 0; i < TRIES; i++) {
+        int fd;
+
+        if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST)
+            return -1;
+        fd = rp_lock_path(path, RP_LOCK_FOLDER | RP_LOCK_NO_LINK);
+        if (fd >= 0 && is_ours(path, fd))
+            return fd;
+        if (fd < 0 && errno != ENOENT)
+            return -1;
+        if (fd >= 0)
+            close(fd);
+    }
+    return -1;
+}
+
+/* What a killed run has left goes. Its notes in the repository are replaced as the trees are made
+ * at the same places. */
+static int empty_folder(const char *path, struct rp_err *err)
+{
+    static const char *const parts[] = {"base", "head", "tmp", "index", "index.lock"};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        rp_autofree char *part = rp_path_join(path, parts[i]);
+
+        rp_remove_tree(part);
+        if (rp_path_exists(part))
+            return rp_fail(err, RP_ENVIRONMENT,
+                           "%s is of a run that was killed and cannot be removed", part);
+    }
+    return 0;
+}
+
+/* A compiler's cache knows files by their paths, so the trees of a repository are at the same place
+ * in each run. Runs at the same time have places of their own. What a run has started has its lock,
+ * too: the place is not free before all of it has ended, also where the run was killed. */
+static int make_scratch(struct command *c, struct rp_err *err)
+{
+    enum { PLACES = 64, DIGITS = 12 };
+    const char *wish = getenv("TMPDIR"), *folder = wish && *wish ? wish : "/tmp";
+    rp_autofree char *parent = realpath(folder, NULL);
+    char key[RP_SHA256_TEXT];
+
+    if (!parent)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "$TMPDIR, %s", folder);
+    rp_sha256(c->root, strlen(c->root), key);
+    for (int i = 0; i < PLACES; i++) {
+        rp_autofree char *end = i ? rp_format("-%d", i) : rp_strdup("");
+        rp_autofree char *path =
+            rp_format("%s/rocm-perf-ci-%u-%.*s%s", parent, (unsigned)geteuid(), DIGITS, key, end);
+
+        c->lock = take_folder(path);
+        if (c->lock < 0)
+            continue;
+        fcntl(c->lock, F_SETFD, 0);
+        c->scratch = rp_steal(path);
+        return empty_folder(c->scratch, err);
+    }
+    return rp_temporary_folder(&c->scratch, err);
+}
+
 /* Both sides are trees of their own below one folder, so that their paths are alike. */
 static int make_trees(struct command *c, struct rp_err *err)
 {
@@ -165,7 +252,7 @@ static int make_trees(struct command *c, struct rp_err *err)
     if (rc == 0)
         rc = make_output(c, err);
     if (rc == 0)
-        rc = rp_temporary_folder(&c->scratch, err);
+        rc = make_scratch(c, err);
     if (rc == 0)
         rc = rp_git_snapshot(c->root, c->output, c->scratch, &snapshot, &job->result.head_changed,
                              err);
@@ -397,7 +484,7 @@ static int work(struct command *c, struct rp_buf *json, struct rp_err *err)
 
 int rp_cmd_ci(int argc, char **argv)
 {
-    rp_cleanup(free_command) struct command c = {0};
+    rp_cleanup(free_command) struct command c = {.lock = -1};
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf json = {0};
     int code = 0;

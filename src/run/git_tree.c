@@ -281,13 +281,19 @@ static const char *below(const char *root, const char *path)
                : NULL;
 }
 
-static int add_all(const char *root, const char *leave_out, const char *index, struct rp_err *err)
+static int add_all(const char *root, const char *leave_out, const char *scratch, const char *index,
+                   struct rp_err *err)
 {
-    const char *inside = below(root, leave_out);
+    const char *inside = below(root, leave_out), *other = below(root, scratch);
     rp_autofree char *exclude = rp_format(":(exclude,literal)%s", inside ? inside : "");
+    rp_autofree char *own = rp_format(":(exclude,literal)%s", other ? other : "");
     const struct call call = {.root = root,
                               .index = index,
-                              .words = WORDS("add", "--all", "--", ".", inside ? exclude : NULL)};
+                              .words = WORDS("add", "--all", "--", ".",
+                                             inside  ? exclude
+                                             : other ? own
+                                                     : NULL,
+                                             inside && other ? own : NULL)};
     rp_autobuf said = {0};
 
     return must_run(&call, RP_ENVIRONMENT, &said, err);
@@ -305,7 +311,7 @@ int rp_git_snapshot(const char *root, const char *leave_out, const char *scratch
     if (rc == 0)
         rc = copy_index(root, index, err);
     if (rc == 0)
-        rc = add_all(root, leave_out, index, err);
+        rc = add_all(root, leave_out, scratch, index, err);
     if (rc == 0)
         rc = read_line(&of_head, RP_ENVIRONMENT, &then, err);
     if (rc == 0)
@@ -344,9 +350,9 @@ int rp_git_tree_make(const char *root, const char *commit, const char *path,
 {
     const struct call where = {.root = root,
                                .words = WORDS("rev-parse", "--git-path", "worktrees")};
-    const struct call call = {
-        .root = root,
-        .words = WORDS("worktree", "add", "--quiet", "--force", "--detach", path, commit)};
+    const struct call call = {.root = root,
+                              .words = WORDS("worktree", "add", "--quiet", "--force", "--force",
+                                             "--detach", path, commit)};
     rp_autofree char *name = NULL, *records = NULL;
     rp_autobuf said = {0};
     int rc = read_line(&where, RP_ENVIRONMENT, &name, err);

@@ -43,7 +43,7 @@ int rp_git_subjects(const char *root, const char *const *commits, size_t count,
  * Makes a commit of the work tree as it is, with what is changed and what is new and not ignored.
  * No branch refers to it, so git removes it some day. Where nothing is changed, it is HEAD.
  * @param leave_out an absolute path, whose files are not taken
- * @param scratch an existing folder for the index of that commit
+ * @param scratch an existing folder for the index of that commit; it is left out, too
  * @param ret_changed whether it differs from HEAD
  */
 int rp_git_snapshot(const char *root, const char *leave_out, const char *scratch, char **ret,
@@ -55,7 +55,7 @@ struct rp_git_tree {
     char *record; /**< the folder in which the repository has it noted */
 };
 
-/** Checks a commit out, without hooks.
+/** Checks a commit out, without hooks. A note of a tree at that path, which is gone, is replaced.
  * @param path of a folder that does not exist yet */
 int rp_git_tree_make(const char *root, const char *commit, const char *path,
                      struct rp_git_tree *ret, struct rp_err *err);

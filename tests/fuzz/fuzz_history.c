@@ -125,7 +125,6 @@ static void print(const struct rp_history *h)
         must(rp_series_judge(&series, &rule, &err) == 0);
         must(rp_report_changes_svg(&series, &text, &err) == 0);
         must(rp_report_changes_html(&series, path, NULL, &text, &err) == 0);
-        must(!strcasestr(rp_buf_text(&text), "<script>alert"));
         must(rp_report_changes_term(&series, (struct rp_term_style){0}, &text, &since, &err) == 0);
     }
     rp_series_list_free(&series);

@@ -65,6 +65,18 @@ says ../out "the base does not build"
 says ../out "(this is the base, not the change)"
 [ "$(outcome "build base") $(outcome run) $(outcome output)" = "undecided holds undecided" ] || fail "base: gates"
 
+# Warm timing, by the option and by the configuration: results name it.
+change 's/float sum = 0;/float sum = 0.0f;/'
+config "$quick"
+ci 0 --timing warm
+json timing ../result/ci.json | grep -q '^warm (version [0-9]' || fail "warm: $(json timing ../result/ci.json)"
+says ../out 'times are modelled (warm (version '
+config ', "limits": {"time": 2}, "sources": ["sums.hip"], "checks": {"races": false, "uninit": false, "bounds": false}' ', "timing": "warm"'
+ci 0
+says ../result/comment.md 'warm (version '
+[ "$(outcome time) $(outcome kernels)" = "holds holds" ] || fail "warm: $(cat ../out)"
+git checkout -q base -- . && git reset -q --hard base
+
 # A signal ends it at any time, and the trees go.
 for after in 0.1 0.3 2; do
     rocm-perf ci --build "[ $after != 2 ] || sleep 60; $builder" --base base --device software -o ../result >../out 2>../err </dev/null &
