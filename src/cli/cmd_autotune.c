@@ -147,6 +147,24 @@ static struct rp_program_runner_options runner_options(const struct rp_autotune_
     };
 }
 
+static int read_objectives(struct command *c, struct rp_err *err)
+{
+    struct rp_objectives *objectives = &c->o.search.objectives;
+    const struct rp_autotune_cli *a = &c->args;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < a->objectives.count; i++)
+        rc = rp_objectives_add(objectives, a->objectives.at[i], err);
+    for (size_t i = 0; rc == 0 && i < a->limits.count; i++)
+        rc = rp_objectives_limit(objectives, a->limits.at[i], err);
+    if (objectives->count)
+        c->o.live.objective = RP_OBJECTIVE_WALL;
+    for (size_t i = 0; i < objectives->count; i++)
+        if (rp_number_rows[objectives->numbers[i].source].traced)
+            c->o.live.objective = RP_OBJECTIVE_DISPATCH;
+    return rc;
+}
+
 static int read_options(struct command *c, struct rp_err *err)
 {
     const struct rp_autotune_cli *a = &c->args;
@@ -171,7 +189,8 @@ static int read_options(struct command *c, struct rp_err *err)
                        "--seed-fraction %.6g is more than --max-fraction %.6g, which the whole "
                        "search may run: raise that, too",
                        a->seed_fraction, a->max_fraction);
-    if (read_repeats(a->repeats, &c->o.search, err) < 0 || check_gpus(&a->gpus, err) < 0)
+    if (read_objectives(c, err) < 0 || read_repeats(a->repeats, &c->o.search, err) < 0 ||
+        check_gpus(&a->gpus, err) < 0)
         return -(int)err->code;
     return a->worker ? 0 : check_files(&c->o, err);
 }
@@ -429,6 +448,7 @@ static int run(struct command *c)
 static void free_command(struct command *c)
 {
     rp_args_free(&c->args);
+    rp_objectives_free(&c->o.search.objectives);
     free(c->all_gpus);
     free(c->words);
 }

@@ -417,9 +417,13 @@ void rp_autotune_put_progress(const struct rp_search_progress *p, bool left, str
     if (left && p->left_ms >= 0)
         rp_progress_put_left(p->left_ms / 1e3, to);
     if (p->best) {
-        rp_buf_printf(
-            to, ": %s, the best so far: ",
-            rp_unit_one(RP_UNIT_TIME, p->best->runtime_ms * 1e6, rp_locale_is_utf8()).text);
+        if (p->objectives && p->objectives->count && rp_objectives_time(p->objectives) != 0)
+            rp_buf_printf(to, ": %s %.6g, the best so far: ", p->objectives->numbers[0].name,
+                          rp_value_of_cost(&p->objectives->numbers[0], p->best->runtime_ms));
+        else
+            rp_buf_printf(
+                to, ": %s, the best so far: ",
+                rp_unit_one(RP_UNIT_TIME, p->best->runtime_ms * 1e6, rp_locale_is_utf8()).text);
         rp_search_put_parameters(p->space, p->best->config, to);
         return;
     }
@@ -456,8 +460,90 @@ static void put_line(const struct rp_page *page, enum rp_ink ink, const struct r
     rp_page_words(page, ink, 0, AUTOTUNE_TEXT_HANG, "%s", rp_buf_text(line));
 }
 
+/** Writes "GFLOPS 12.5, vgprs 64, ". Times in ms get their unit. */
+static void put_numbers(const struct rp_page *page, const json_t *objectives, const json_t *values,
+                        struct rp_buf *to)
+{
+    const json_t *objective;
+    size_t i;
+
+    json_array_foreach(objectives, i, objective)
+    {
+        const char *name = json_string_value(json_object_get(objective, "name"));
+        const char *unit = json_string_value(json_object_get(objective, "unit"));
+        const double value = number(values, name);
+
+        rp_buf_puts(to, i ? ", " : "");
+        put_plain(name, MOST_VALUE, to);
+        if (unit && strcmp(unit, "ms") == 0)
+            rp_buf_printf(to, " %s", rp_unit_one(RP_UNIT_TIME, 1e6 * value, page->utf8).text);
+        else
+            rp_buf_printf(to, " %.6g%s%s", value, unit ? " " : "", unit ? unit : "");
+    }
+    rp_buf_puts(to, ";");
+}
+
+/** Says of a configuration how it is by all objectives. */
+static void put_by_values(const struct rp_page *page, enum rp_ink ink, const char *title,
+                          const json_t *objectives, const json_t *config)
+{
+    const json_t *interval = json_object_get(config, "interval");
+    rp_autobuf line = {0};
+
+    rp_buf_printf(&line, "%-7s", title);
+    put_numbers(page, objectives, json_object_get(config, "values"), &line);
+    put_values(json_object_get(config, "parameters"), &line);
+    if (json_number_value(json_array_get(interval, 1)) >
+        json_number_value(json_array_get(interval, 0)))
+        rp_buf_printf(&line, " (%.6g to %.6g with %.0f %%)",
+                      json_number_value(json_array_get(interval, 0)),
+                      json_number_value(json_array_get(interval, 1)),
+                      100 * number(config, "interval_confidence"));
+    put_line(page, ink, &line);
+}
+
+/** Lists the names of the objectives: "time and vgprs". */
+static void put_goals(const json_t *objectives, struct rp_buf *to)
+{
+    const json_t *objective;
+    size_t i, goals = 0, at = 0;
+
+    json_array_foreach(objectives, i, objective) goals +=
+        json_is_string(json_object_get(objective, "goal"));
+    json_array_foreach(objectives, i, objective)
+    {
+        if (!json_is_string(json_object_get(objective, "goal")))
+            continue;
+        at++;
+        put_plain(json_string_value(json_object_get(objective, "name")), MOST_VALUE, to);
+        rp_buf_puts(to, at == goals ? "" : at + 1 == goals ? " and " : ", ");
+    }
+}
+
+/** The verdict of several objectives is who is beaten by nobody. */
+static void put_front(const struct rp_page *page, const json_t *result)
+{
+    const json_t *front = json_object_get(result, "pareto_front"), *config;
+    const json_t *objectives = json_object_get(result, "objectives");
+    const long long evaluated = count(result, "evaluated_configs");
+    const size_t size = json_array_size(front);
+    rp_autobuf line = {0};
+    size_t i;
+
+    rp_buf_printf(&line,
+                  "Front  %zu configuration%s of %lld evaluated: no other is better in one of ",
+                  size, rp_plural(size), evaluated);
+    put_goals(objectives, &line);
+    rp_buf_puts(&line, " and worse in none");
+    put_line(page, RP_INK_GREEN, &line);
+    json_array_foreach(front, i, config) put_by_values(page, RP_INK_PLAIN, "", objectives, config);
+    if (!json_is_true(json_object_get(result, "confirmed")))
+        rp_page_words(page, RP_INK_YELLOW, AUTOTUNE_TEXT_HANG, 0,
+                      "by medians of all their runs; small differences may be noise");
+}
+
 static void put_finalist(const struct rp_page *page, enum rp_ink ink, const char *title,
-                         const json_t *config)
+                         const json_t *objectives, const json_t *config)
 {
     const json_t *interval = json_object_get(config, "interval_ms");
     const double low = 1e6 * json_number_value(json_array_get(interval, 0)),
@@ -467,6 +553,11 @@ static void put_finalist(const struct rp_page *page, enum rp_ink ink, const char
     rp_autobuf line = {0};
     struct rp_unit unit;
 
+    if (json_is_object(json_object_get(config, "values")) &&
+        (json_array_size(objectives) > 1 || json_is_null(json_object_get(config, "interval_ms")))) {
+        put_by_values(page, ink, title, objectives, config);
+        return;
+    }
     rp_unit_span_add(&span, runtime);
     if (high > low)
         rp_unit_span_add_both(&span, low, high);
@@ -516,6 +607,7 @@ static void put_none(const struct rp_page *page, const json_t *result)
 static void put_best(const struct rp_page *page, const json_t *result)
 {
     const json_t *best = json_object_get(result, "best_config"), *tie;
+    const json_t *objectives = json_object_get(result, "objectives");
     const size_t lost = json_array_size(json_object_get(result, "failed_again"));
     size_t i;
 
@@ -523,9 +615,13 @@ static void put_best(const struct rp_page *page, const json_t *result)
         put_none(page, result);
         return;
     }
-    put_finalist(page, RP_INK_GREEN, "Best", best);
+    if (json_object_get(result, "pareto_front")) {
+        put_front(page, result);
+        return;
+    }
+    put_finalist(page, RP_INK_GREEN, "Best", objectives, best);
     json_array_foreach(json_object_get(result, "ties"), i, tie)
-        put_finalist(page, RP_INK_PLAIN, "Tied", tie);
+        put_finalist(page, RP_INK_PLAIN, "Tied", objectives, tie);
     if (lost)
         rp_page_words(page, RP_INK_YELLOW, 0, AUTOTUNE_TEXT_HANG,
                       "Lost   %zu that seemed as fast failed when run again", lost);
@@ -649,8 +745,14 @@ void rp_autotune_put_runtime(const json_t *result, struct rp_buf *to)
 {
     const json_t *best = json_object_get(result, "best_config");
 
-    if (json_is_number(json_object_get(best, "runtime_ms")))
-        rp_buf_printf(to, "%.9g\n", number(best, "runtime_ms"));
+    const json_t *first = json_array_get(json_object_get(result, "objectives"), 0);
+    const json_t *value =
+        json_object_get(json_object_get(best, "values"),
+                        first ? json_string_value(json_object_get(first, "name")) : "");
+
+    value = value ? value : json_object_get(best, "runtime_ms");
+    if (json_is_number(value))
+        rp_buf_printf(to, "%.9g\n", json_number_value(value));
 }
 
 static enum rp_ink replay_text_ink_of(char letter)

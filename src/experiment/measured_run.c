@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "analyze/profile.h"
+#include "analyze/roofline.h"
+#include "arch/arch.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -29,9 +31,16 @@
 #include "base/sha256.h"
 #include "experiment/child_run.h"
 #include "run/run_program.h"
+#include "trace/counter_set.h"
 #include "trace/rocpd.h"
 
 static const uint64_t GIB = (uint64_t)1 << 30;
+
+const struct rp_number_row rp_number_rows[RP_NUMBER_SOURCES] = {
+#define NUMBER(id, word, unit, traced) [RP_NUMBER_##id] = {word, unit, traced},
+#include "experiment/run_numbers.def"
+#undef NUMBER
+};
 
 char *rp_build_output_path(const char *folder, const struct rp_command *command)
 {
@@ -200,7 +209,52 @@ struct sum {
     uint64_t ns, dispatches, bad;
     struct rp_losses losses;
     char *failed_launches; /**< of the first process that has any */
+    bool wants_traffic;    /**< the bytes of HBM are wanted, which takes a while to compute */
+    double most[RP_NUMBER_SOURCES]; /**< of any kernel; of HBM the sum */
+    bool unknown[RP_NUMBER_SOURCES];
 };
+
+/** The runtime's own kernels are not the user's choice. */
+static void add_resources(const struct rp_profile *profile, struct sum *sum)
+{
+    for (size_t i = 0; i < profile->kernel_count; i++) {
+        const struct rp_kernel_summary *k = &profile->kernels[i];
+        const struct {
+            enum rp_number_source source;
+            uint32_t value;
+        } of[] = {{RP_NUMBER_VGPRS, k->resources.arch_vgpr},
+                  {RP_NUMBER_AGPRS, k->resources.accum_vgpr},
+                  {RP_NUMBER_SGPRS, k->resources.sgpr},
+                  {RP_NUMBER_LDS, k->resources.lds_bytes},
+                  {RP_NUMBER_SCRATCH, k->resources.scratch_bytes}};
+
+        for (size_t j = 0; !k->runtime_internal && j < sizeof of / sizeof *of; j++) {
+            sum->most[of[j].source] = fmax(sum->most[of[j].source], of[j].value);
+            sum->unknown[of[j].source] |= !k->symbol_known;
+        }
+    }
+}
+
+static int add_traffic(struct rp_store *store, struct sum *sum, struct rp_err *err)
+{
+    const struct rp_roofline_options options = {0};
+    struct rp_counters *counters = NULL;
+    struct rp_roofline roofline = {0};
+    int rc = rp_roofline_counters(store, &counters, err);
+
+    if (rc < 0)
+        return rc;
+    rc = rp_roofline_compute(counters, &options, &roofline, err);
+    if (rc == 0 && roofline.program.hbm_read.known && roofline.program.hbm_write.known)
+        sum->most[RP_NUMBER_HBM] +=
+            roofline.program.hbm_read.value + roofline.program.hbm_write.value;
+    else
+        sum->unknown[RP_NUMBER_HBM] = true;
+    if (rc == 0)
+        rp_roofline_free(&roofline);
+    rp_counters_free(counters);
+    return rc;
+}
 
 static int add_launches(struct rp_store *store, struct sum *sum, struct rp_err *err)
 {
@@ -215,6 +269,7 @@ static int add_launches(struct rp_store *store, struct sum *sum, struct rp_err *
     if (profile->launches.failed) {
         sum->failed_launches = rp_launches_text(&profile->launches);
     }
+    add_resources(profile, sum);
     rp_profile_free(profile);
     return rc;
 }
@@ -240,6 +295,8 @@ static int add_store(const char *path, enum rp_device device, struct sum *sum, s
         rc = rp_store_runtime_ns(store, &ns, &dispatches, &bad, err);
     if (rc == 0)
         rc = add_launches(store, sum, err);
+    if (rc == 0 && sum->wants_traffic && dispatches)
+        rc = add_traffic(store, sum, err);
     sum->ns += ns;
     sum->dispatches += dispatches;
     sum->bad += bad;
@@ -264,35 +321,36 @@ static char *why_not_whole(const struct sum *sum)
 
 /**
  * Adds up all dispatches of all processes.
+ * @param sum wants_traffic is set; the rest is zeros before
  * @param ret_why why there is no sum, owned by the caller; ret_ns is then not written
  * @param ret_failed launches of it failed
  * @return 0; RP_ENVIRONMENT: it ran on another device than this one; RP_BAD_INPUT
  */
-static int objective_of_dispatches(const struct rp_run *run, enum rp_device device, double *ret_ns,
-                                   char **ret_why, bool *ret_failed, struct rp_err *err)
+static int objective_of_dispatches(const struct rp_run *run, enum rp_device device, struct sum *sum,
+                                   double *ret_ns, char **ret_why, bool *ret_failed,
+                                   struct rp_err *err)
 {
-    struct sum sum = {0};
     int rc = 0;
 
     *ret_why = NULL;
     *ret_failed = false;
     for (size_t i = 0; rc == 0 && i < run->db_count; i++)
-        rc = add_store(run->db_paths[i], device, &sum, err);
+        rc = add_store(run->db_paths[i], device, sum, err);
     if (rc < 0) {
-        free(sum.failed_launches);
+        free(sum->failed_launches);
         return rc;
     }
-    *ret_failed = sum.failed_launches != NULL;
-    if (sum.failed_launches)
-        *ret_why = sum.failed_launches;
-    else if (sum.bad || !rp_losses_none(&sum.losses))
-        *ret_why = why_not_whole(&sum);
-    else if (sum.dispatches == 0)
+    *ret_failed = sum->failed_launches != NULL;
+    if (sum->failed_launches)
+        *ret_why = sum->failed_launches;
+    else if (sum->bad || !rp_losses_none(&sum->losses))
+        *ret_why = why_not_whole(sum);
+    else if (sum->dispatches == 0)
         *ret_why = rp_format("it launched no kernel");
-    else if (sum.ns == 0)
+    else if (sum->ns == 0)
         *ret_why = rp_format("its dispatches took no time");
     else {
-        *ret_ns = (double)sum.ns;
+        *ret_ns = (double)sum->ns;
         return 0;
     }
     return 0;
@@ -476,23 +534,25 @@ static int search(const regex_t *regex, const char *text, char **ret_word, char 
     return 0;
 }
 
-static char *take_number(const char *word, double unit_ns, double *ret_ns)
+/** @param unit_ns of a time, which is above 0; 0: of any number */
+static char *take_number(const char *word, double unit_ns, double *ret)
 {
     char *end;
     const double value = strtod(word, &end);
-    const double ns = value * unit_ns;
+    const double number = unit_ns > 0 ? value * unit_ns : value;
 
-    if (end == word || end[strspn(end, " \t")])
+    if (end == word || end[strspn(end, " \t")] || (unit_ns <= 0 && !isfinite(number)))
         return rp_format("the output has %.*s, which is no number", MOST_QUOTED, word);
-    if (!(ns > 0) || !isfinite(ns))
+    if (unit_ns > 0 && (!(number > 0) || !isfinite(number)))
         return rp_format("the output has %.*s, which is no time", MOST_QUOTED, word);
-    *ret_ns = ns;
+    *ret = number;
     return NULL;
 }
 
 /**
  * Finds the number in the last match of the expression.
  * @param path output of the program
+ * @param unit_ns as take_number
  * @param ret_why why there is none, owned by the caller; NULL: there is one
  * @return 0, RP_ENVIRONMENT
  */
@@ -573,12 +633,35 @@ static int prepare(struct attempt *a, struct rp_err *err)
     return rp_mkdirs_private(a->folder, err);
 }
 
+static bool wants(const struct rp_evaluation_request *r, enum rp_number_source source)
+{
+    for (size_t i = 0; i < r->number_count; i++)
+        if (r->numbers[i].source == source)
+            return true;
+    return false;
+}
+
+/** Lists what the bytes of HBM follow from; the caller owns the text. */
+static char *counters_of_traffic(const struct rp_run_options *options)
+{
+    enum { MOST_NEEDS = 128 };
+    struct rp_roofline_need needs[MOST_NEEDS];
+    const size_t count = rp_roofline_needs(rp_software_gpu(options).name, needs, MOST_NEEDS);
+    rp_autobuf names = {0};
+
+    for (size_t i = 0; i < count && i < MOST_NEEDS; i++)
+        if (strncmp(needs[i].name, "TCC_", 4) == 0 && rp_device_counter_find(needs[i].name))
+            rp_buf_printf(&names, "%s%s", names.len ? "," : "", needs[i].name);
+    return rp_strdup(rp_buf_text(&names));
+}
+
 static int start(struct attempt *a, struct rp_err *err)
 {
     const struct rp_evaluation_request *r = a->request;
     const struct rp_proc_limits limits = {.resident_bytes = r->memory_bytes};
     const bool traced = r->objective == RP_OBJECTIVE_DISPATCH;
     struct rp_run_options options = *a->ev->options;
+    rp_autofree char *counters = NULL;
     /* Each run reads its input from the beginning. */
     const char *input = r->input ? r->input : "/dev/null";
     rp_autoclose int input_fd = open(input, O_RDONLY | O_CLOEXEC);
@@ -600,6 +683,8 @@ static int start(struct attempt *a, struct rp_err *err)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "cannot read %s, the programs' input",
                              input);
     options.more = r->command.env;
+    if (wants(r, RP_NUMBER_HBM))
+        options.counters = counters = counters_of_traffic(&options);
     rc = traced ? a->ev->tracer->trace(&request, &a->run, err)
                 : rp_run_program(&request, &a->run, err);
     rp_orphans_kill(a->ev->adopted, 0);
@@ -636,7 +721,11 @@ static int judge_printed(const struct attempt *a, struct rp_evaluation *e)
 {
     const struct rp_evaluation_request *r = a->request;
 
-    if (!a->tap.over[0] || (!r->check && r->objective != RP_OBJECTIVE_OUTPUT))
+    bool read = r->check || r->objective == RP_OBJECTIVE_OUTPUT;
+
+    for (size_t i = 0; i < r->number_count; i++)
+        read |= r->numbers[i].source == RP_NUMBER_PRINTED;
+    if (!a->tap.over[0] || !read)
         return 0;
     return end_as(e, RP_EVALUATION_FAILED,
                   rp_format("it printed more than %d MiB", MOST_PRINTED >> 20));
@@ -686,18 +775,46 @@ static int check(const struct attempt *a, struct rp_evaluation *e, struct rp_err
     return end_as(e, RP_EVALUATION_WRONG, how ? rp_format("the check %s", how) : NULL);
 }
 
+/** @param ret_why why one of them is not known, owned by the caller */
+static int take_numbers(const struct attempt *a, const struct sum *sum, double ns, double *ret,
+                        char **ret_why, struct rp_err *err)
+{
+    const struct rp_evaluation_request *r = a->request;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && !*ret_why && i < r->number_count; i++) {
+        const enum rp_number_source source = r->numbers[i].source;
+
+        if (source == RP_NUMBER_PRINTED)
+            rc = objective_of_output(a->printed, r->numbers[i].pattern, 0, &ret[i], ret_why, err);
+        else if (source == RP_NUMBER_WALL)
+            ret[i] = (double)a->run.end.wall_ns / 1e6;
+        else if (source == RP_NUMBER_TIME)
+            ret[i] = ns / 1e6;
+        else if (sum->unknown[source])
+            *ret_why = rp_format("%s is not known of its kernels", rp_number_rows[source].word);
+        else
+            ret[i] = sum->most[source];
+    }
+    return rc;
+}
+
 static int take_time(const struct attempt *a, struct rp_evaluation *e, struct rp_err *err)
 {
     const struct rp_evaluation_request *r = a->request;
+    struct sum sum = {.wants_traffic = wants(r, RP_NUMBER_HBM)};
     char *why = NULL;
     bool failed = false;
     double ns = (double)a->run.end.wall_ns;
     int rc = 0;
 
     if (r->objective == RP_OBJECTIVE_DISPATCH)
-        rc = objective_of_dispatches(&a->run, a->ev->options->device, &ns, &why, &failed, err);
+        rc =
+            objective_of_dispatches(&a->run, a->ev->options->device, &sum, &ns, &why, &failed, err);
     else if (r->objective == RP_OBJECTIVE_OUTPUT)
         rc = objective_of_output(a->printed, r->pattern, r->unit_ns, &ns, &why, err);
+    if (rc == 0 && !why)
+        rc = take_numbers(a, &sum, ns, e->numbers + e->count * r->number_count, &why, err);
     if (rc < 0)
         return rc;
     /* The message may be that of a kernel that faults. */
@@ -792,6 +909,8 @@ int rp_measure_config(const struct rp_measure_context *ev, const struct rp_evalu
     int rc = 0;
 
     e.runtimes_ns = rp_alloc_zero(r->samples + 1, sizeof *e.runtimes_ns);
+    e.number_count = r->number_count;
+    e.numbers = rp_alloc_zero(r->samples * r->number_count + 1, sizeof *e.numbers);
     if (r->build.argv)
         rc = build_program_once(ev, r, &e, err);
     for (unsigned i = 0; rc == 0 && e.outcome == RP_EVALUATION_OK && i < r->warmups + r->samples;
@@ -810,6 +929,8 @@ void rp_evaluation_request_free(struct rp_evaluation_request *request)
     rp_command_free(&request->build);
     free(request->build_output);
     free(request->pattern);
+    for (size_t i = 0; i < request->number_count; i++)
+        free(request->numbers[i].pattern);
     free(request->check);
     free(request->input);
     *request = (struct rp_evaluation_request){0};
@@ -819,6 +940,7 @@ void rp_evaluation_free(struct rp_evaluation *evaluation)
 {
     free(evaluation->reason);
     free(evaluation->runtimes_ns);
+    free(evaluation->numbers);
     *evaluation = (struct rp_evaluation){0};
 }
 

@@ -40,6 +40,27 @@ enum rp_evaluation_outcome {
 #undef RP_OUTCOME
 };
 
+/** Says where a number of a run is from (experiment/run_numbers.def). */
+enum rp_number_source {
+#define NUMBER(id, word, unit, traced) RP_NUMBER_##id,
+#include "experiment/run_numbers.def"
+#undef NUMBER
+    RP_NUMBER_SOURCES
+};
+
+struct rp_number_row {
+    const char *word, *unit; /**< word is NULL: of PRINTED */
+    bool traced;
+};
+extern const struct rp_number_row rp_number_rows[RP_NUMBER_SOURCES];
+
+struct rp_wanted_number {
+    enum rp_number_source source;
+    char *pattern; /**< PRINTED: as that of the objective; else NULL */
+};
+
+enum { RP_MAX_NUMBERS = 8 };
+
 /** Release it with rp_evaluation_free. */
 struct rp_evaluation {
     uint64_t id;
@@ -48,6 +69,8 @@ struct rp_evaluation {
 
     double *runtimes_ns; /**< one per sample that came to its end; all of them when OK. Above 0 */
     size_t count;
+    double *numbers; /**< number_count of each of these samples, as the request names them */
+    size_t number_count;
 
     bool signaled;  /**< FAILED: by a signal */
     int status;     /**< FAILED, NOT_BUILT: exit status, or the signal's number */
@@ -83,6 +106,10 @@ struct rp_evaluation_request {
     char *pattern;  /**< OUTPUT: extended regular expression; group 1 (without groups: all of it) of
                          its last match in a line of standard output is the number */
     double unit_ns; /**< OUTPUT: ns of one; 1e6 when the program prints ms */
+
+    struct rp_wanted_number numbers[RP_MAX_NUMBERS]; /**< that are wanted of each run as well; those
+                                                          of its records with DISPATCH only */
+    size_t number_count;
 
     char *check; /**< NULL, or a command for /bin/sh: 0 means right. Its standard input is what the
                       program printed; ROCM_PERF_PROGRAM, ROCM_PERF_STATUS are set. Asked once */

@@ -122,6 +122,7 @@ static int open_live(struct autotune *a, struct rp_err *err)
         rc = rp_session_folder_make(&a->folder, "builds", &a->build_folder, err);
     if (rc < 0)
         return rc;
+    a->live.objectives = &a->search.objectives;
     a->live.input = a->folder.input;
     a->live.build_folder = a->build_folder;
     return rp_program_runner_open(&a->live, &a->inner, err);
@@ -129,9 +130,9 @@ static int open_live(struct autotune *a, struct rp_err *err)
 
 static int open_runner(struct autotune *a, struct rp_err *err)
 {
-    return a->o->simulate
-               ? rp_simulated_open(&a->recorded, a->o->workers ? a->o->workers : 1, &a->inner, err)
-               : open_live(a, err);
+    return a->o->simulate ? rp_simulated_open(&a->recorded, &a->search.objectives,
+                                              a->o->workers ? a->o->workers : 1, &a->inner, err)
+                          : open_live(a, err);
 }
 
 /* --- the journal ------------------------------------------------------------------------------ */
@@ -152,7 +153,8 @@ static int open_journal(struct autotune *a, struct rp_err *err)
     rc = rp_search_journal_open(&a->folder, &identity, err);
     if (rc < 0)
         return rc;
-    rp_journal_runner_open(&a->folder, a->search.space, &a->inner, &a->remembered);
+    rp_journal_runner_open(&a->folder, a->search.space, a->search.objectives.count, &a->inner,
+                           &a->remembered);
     return 0;
 }
 
@@ -180,6 +182,8 @@ static enum rp_fair_t4_validity validity(enum rp_evaluation_outcome outcome)
         return RP_T4_CORRECTNESS;
     case RP_EVALUATION_NOT_BUILT:
         return RP_T4_COMPILE;
+    case RP_EVALUATION_LIMIT:
+        return RP_T4_CONSTRAINTS;
     default:
         return RP_T4_RUNTIME;
     }
@@ -188,7 +192,10 @@ static enum rp_fair_t4_validity validity(enum rp_evaluation_outcome outcome)
 static int write_t4(const struct autotune *a, struct rp_err *err)
 {
     const struct rp_search_result *result = &a->result;
-    const struct rp_fair_t4_source source = {a->about.name, a->inner.device.name};
+    const struct rp_fair_t4_source source = {a->about.name, a->inner.device.name,
+                                             &a->search.objectives};
+    const bool times =
+        !a->search.objectives.count || rp_objectives_time(&a->search.objectives) == 0;
     rp_autofree struct rp_fair_t4_result *list =
         rp_alloc_zero(result->tuned_count + 1, sizeof *list);
 
@@ -198,8 +205,9 @@ static int write_t4(const struct autotune *a, struct rp_err *err)
         list[i] = (struct rp_fair_t4_result){.config = tuned->config,
                                              .validity = validity(tuned->outcome),
                                              .runtime_ms = tuned->runtime_ms,
+                                             .values = tuned->values,
                                              .samples_ms = tuned->samples_ms,
-                                             .sample_count = tuned->sample_count,
+                                             .sample_count = times ? tuned->sample_count : 0,
                                              .compile_ms = tuned->build_ms,
                                              .bench_ms = tuned->run_ms};
     }

@@ -917,6 +917,13 @@ static int fill_request(const struct live *l, const struct rp_run_job *job,
                                        .pattern = l->o.pattern ? rp_strdup(l->o.pattern) : NULL,
                                        .input = l->o.input ? rp_strdup(l->o.input) : NULL,
                                        .check = l->o.check ? rp_strdup(l->o.check) : NULL};
+    for (size_t i = 0; l->o.objectives && i < l->o.objectives->count; i++) {
+        const struct rp_tuned_number *number = &l->o.objectives->numbers[i];
+
+        request->numbers[request->number_count++] = (struct rp_wanted_number){
+            .source = number->source,
+            .pattern = number->pattern ? rp_strdup(number->pattern) : NULL};
+    }
     if (rc == 0 && l->build)
         rc = fill_build(l, job->config, request, err);
     if (rc == 0)
@@ -941,8 +948,11 @@ static int submit(void *state, const struct rp_run_job *job, struct rp_err *err)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static void take(const struct live *l, struct rp_evaluation *from, struct rp_run_answer *ret)
+/** @return 0; RP_ENVIRONMENT: a worker of another version */
+static int take(const struct live *l, struct rp_evaluation *from, struct rp_run_answer *ret,
+                struct rp_err *err)
 {
+    const size_t wanted = l->o.objectives ? l->o.objectives->count : 0;
     struct rp_run_answer answer = {.number = from->id,
                                    .outcome = from->outcome,
                                    .build_ms = from->built ? (double)from->build_ns / ms_ns : -1,
@@ -955,8 +965,17 @@ static void take(const struct live *l, struct rp_evaluation *from, struct rp_run
         answer.samples_ms = rp_alloc_zero(from->count + 1, sizeof *answer.samples_ms);
         for (size_t i = 0; i < from->count; i++)
             answer.samples_ms[answer.count++] = from->runtimes_ns[i] / ms_ns;
+        if (wanted)
+            answer.numbers = rp_steal(from->numbers);
+    }
+    if (from->outcome == RP_EVALUATION_OK && wanted != from->number_count) {
+        rp_run_answer_free(&answer);
+        return rp_fail(err, RP_ENVIRONMENT,
+                       "a worker has answered %zu numbers of %zu: is it of another version?",
+                       from->number_count, wanted);
     }
     *ret = answer;
+    return 0;
 }
 
 static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
@@ -969,8 +988,7 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
         return rp_fail(err, RP_ENVIRONMENT, "no job is out");
     if (rc < 0)
         return rc;
-    take(l, &evaluation, ret);
-    return 0;
+    return take(l, &evaluation, ret, err);
 }
 
 static void close_live(void *state)
@@ -1017,6 +1035,14 @@ int rp_program_runner_check_device(const struct rp_program_runner_options *optio
     return rc == 0 && options->objective == RP_OBJECTIVE_DISPATCH ? check_timing(&run, err) : rc;
 }
 
+static bool wants_traffic(const struct rp_program_runner_options *options)
+{
+    for (size_t i = 0; options->objectives && i < options->objectives->count; i++)
+        if (options->objectives->numbers[i].source == RP_NUMBER_HBM)
+            return true;
+    return false;
+}
+
 int rp_program_runner_open(const struct rp_program_runner_options *options, struct rp_runner *ret,
                            struct rp_err *err)
 {
@@ -1032,6 +1058,13 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
         return rc;
     }
     hello = rp_tune_pool_device(l->pool);
+    if (!hello->on.software && wants_traffic(options)) {
+        rp_runner_close(ret);
+        return rp_fail(
+            err, RP_USAGE,
+            "--objective hbm: bytes of HBM are counted on the software device only; on a "
+            "GPU let the program print a number, or give --device software");
+    }
     /* A worker that sees none of its GPUs would fail. */
     if (hello->on.software)
         rc = rp_run_options_inherit(&run, err);
@@ -1042,7 +1075,8 @@ int rp_program_runner_open(const struct rp_program_runner_options *options, stru
         return rc;
     }
     ret->workers = rp_tune_pool_workers(l->pool);
-    ret->exact = hello->on.software && options->objective == RP_OBJECTIVE_DISPATCH;
+    ret->exact = hello->on.software && options->objective == RP_OBJECTIVE_DISPATCH &&
+                 (!options->objectives || rp_objectives_exact(options->objectives));
     ret->device = (struct rp_run_device){.kind = hello->on.software ? "software" : "hardware",
                                          .threads = run.threads,
                                          .name = hello->on.gpu,

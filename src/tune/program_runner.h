@@ -34,8 +34,9 @@ struct rp_program_runner_options {
     const char *input;            /**< absolute; standard input of each run; NULL: nothing */
     const char *check;            /**< NULL: whatever the program prints is right */
     enum rp_objective objective;
-    const char *pattern; /**< OUTPUT */
-    double unit_ns;      /**< OUTPUT */
+    const struct rp_objectives *objectives; /**< numbers that are wanted of each run; NULL: none */
+    const char *pattern;                    /**< OUTPUT */
+    double unit_ns;                         /**< OUTPUT */
     uint64_t memory_bytes;
     struct rp_tune_pool_options pool;
 };

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "base/stats.h"
 #include "tune/space.h"
 
@@ -121,9 +122,9 @@ static int recorded_set(json_t *object, const char *key, json_t *value, struct r
 static int recorded_add_parameters(json_t *config, const json_t *names, const json_t *from,
                                    struct rp_err *err)
 {
-    static const char *const ours[] = {
-        "runtime_ms",       "runtime_median_ms", "runtime_std_ms", "runtime_min_ms",
-        "runtime_first_ms", "compile_ms",        "bench_ms",       "repeats"};
+    static const char *const ours[] = {"runtime_ms",     "runtime_median_ms", "runtime_std_ms",
+                                       "runtime_min_ms", "runtime_first_ms",  "compile_ms",
+                                       "bench_ms",       "repeats",           "values"};
 
     for (size_t i = 0; i < json_array_size(names); i++) {
         const char *name = json_string_value(json_array_get(names, i));
@@ -136,6 +137,18 @@ static int recorded_add_parameters(json_t *config, const json_t *names, const js
             return -(int)err->code;
     }
     return 0;
+}
+
+/** Keeps a further number of an entry. */
+static void add_value(json_t *config, const char *name, const json_t *number)
+{
+    json_t *values = json_object_get(config, "values");
+
+    if (!json_is_number(number) || !isfinite(json_number_value(number)) || !*name)
+        return;
+    if (!values)
+        json_object_set_new(config, "values", values = json_object());
+    json_object_set_new(values, name, json_real(json_number_value(number)));
 }
 
 static int set_time(json_t *config, const char *key, double ms, struct rp_err *err)
@@ -204,7 +217,8 @@ static int set_duration(json_t *config, const char *key, const json_t *entry, co
 
 static int convert(const json_t *entry, const json_t *names, json_t *configs, struct rp_err *err)
 {
-    json_t *config = json_object();
+    json_t *config = json_object(), *value;
+    const char *name;
     double ms = 0;
     int ok, rc;
 
@@ -213,6 +227,9 @@ static int convert(const json_t *entry, const json_t *names, json_t *configs, st
         (rc = recorded_add_parameters(config, names, entry, err)) < 0)
         return ok < 0 ? ok : rc;
     rc = recorded_set(config, "runtime_ms", ok ? json_real(ms) : json_null(), err);
+    json_object_foreach((json_t *)entry, name,
+                        value) if (strcmp(name, "time") != 0 && !json_object_get(config, name))
+        add_value(config, name, value);
     if (rc == 0 && ok)
         rc = recorded_add_repeats(config, json_object_get(entry, "times"), 1, err);
     if (rc == 0)
@@ -341,6 +358,7 @@ static int recorded_t4_convert(const json_t *result, const json_t *names, double
 {
     const char *invalidity = json_string_value(json_object_get(result, "invalidity"));
     const json_t *times = json_object_get(result, "times");
+    const json_t *measured = json_object_get(result, "measurements");
     json_t *config = json_object();
     double ms = 0;
     bool ok;
@@ -357,6 +375,13 @@ static int recorded_t4_convert(const json_t *result, const json_t *names, double
         recorded_t4_set_duration(config, "compile_ms", times, "compilation", unit, err) < 0 ||
         recorded_t4_set_duration(config, "bench_ms", times, "benchmark", unit, err) < 0)
         return -(int)err->code;
+    for (size_t i = 0; i < json_array_size(measured); i++) {
+        const json_t *item = json_array_get(measured, i);
+        const char *name = json_string_value(json_object_get(item, "name"));
+
+        if (name && strcmp(name, "time") != 0)
+            add_value(config, name, json_object_get(item, "value"));
+    }
     return 0;
 }
 
@@ -478,6 +503,33 @@ static int read_configs(const json_t *configs, struct rp_recorded *to, struct rp
     return 0;
 }
 
+/** Lists the names of further numbers, and which configuration has what. */
+static void read_values(const json_t *configs, struct rp_recorded *to)
+{
+    rp_autojson places = json_object();
+    const char *name;
+    json_t *value;
+
+    for (size_t i = 0; i < json_array_size(configs); i++)
+        json_object_foreach(json_object_get(json_array_get(configs, i), "values"), name, value)
+        {
+            if (!json_is_number(value) || json_object_get(places, name))
+                continue;
+            json_object_set_new(places, name, json_integer((json_int_t)to->name_count));
+            to->names = rp_realloc_array(to->names, to->name_count + 1, sizeof *to->names);
+            to->names[to->name_count++] = rp_strdup(name);
+        }
+    to->values = rp_alloc_zero(json_array_size(configs) * to->name_count + 1, sizeof *to->values);
+    for (size_t i = 0; i < json_array_size(configs); i++)
+        for (size_t j = 0; j < to->name_count; j++) {
+            const json_t *number = json_object_get(
+                json_object_get(json_array_get(configs, i), "values"), to->names[j]);
+
+            to->values[i * to->name_count + j] =
+                json_is_number(number) ? json_number_value(number) : NAN;
+        }
+}
+
 /* --- the format of ours ----------------------------------------------------------------------- */
 
 static int check_native(const json_t *names, const json_t *configs, struct rp_err *err)
@@ -514,7 +566,9 @@ static int read_native(const json_t *root, struct rp_recorded *to, struct rp_err
     for (size_t i = 0; rc == 0 && i < json_array_size(names); i++)
         rc = rp_json_add_parameter(to->space, json_string_value(json_array_get(names, i)), configs,
                                    err);
-    return rc == 0 ? read_configs(configs, to, err) : rc;
+    if (rc == 0 && (rc = read_configs(configs, to, err)) == 0)
+        read_values(configs, to);
+    return rc;
 }
 
 /* --- other formats ---------------------------------------------------------------------------- */
@@ -585,6 +639,10 @@ void rp_recorded_free(struct rp_recorded *recorded)
     if (!recorded)
         return;
     rp_space_free(recorded->space);
+    for (size_t i = 0; i < recorded->name_count; i++)
+        free(recorded->names[i]);
+    free(recorded->names);
+    free(recorded->values);
     free(recorded->runs);
     free(recorded->name);
     free(recorded->device);
@@ -599,7 +657,9 @@ struct out {
 
 struct simulated {
     const struct rp_recorded *recorded;
-    struct out *out; /**< one per worker */
+    const struct rp_objectives *objectives; /**< NULL: none */
+    size_t places[RP_MAX_NUMBERS];          /**< of each: among recorded->names; SIZE_MAX: time */
+    struct out *out;                        /**< one per worker */
     unsigned workers;
 };
 
@@ -664,6 +724,43 @@ static bool due_ms(void *state, double *ret_ms, uint64_t *ret_number)
     return first != NULL;
 }
 
+/** Adds what was recorded under the names of the objectives. */
+static void add_numbers(const struct simulated *s, size_t config, struct rp_run_answer *to)
+{
+    const struct rp_recorded *recorded = s->recorded;
+
+    to->numbers = rp_alloc_zero(s->objectives->count, sizeof *to->numbers);
+    for (size_t i = 0; i < s->objectives->count; i++) {
+        to->numbers[i] = s->places[i] == SIZE_MAX
+                             ? simulated_ms(recorded, config)
+                             : recorded->values[config * recorded->name_count + s->places[i]];
+        if (!isnan(to->numbers[i]) || to->outcome != RP_EVALUATION_OK)
+            continue;
+        to->outcome = RP_EVALUATION_NO_TIME;
+        to->count = 0;
+        to->reason = rp_format("%s is not recorded of it", s->objectives->numbers[i].name);
+    }
+}
+
+/** Finds what was recorded under a name. */
+static int find_place(const struct rp_recorded *recorded, const struct rp_tuned_number *number,
+                      size_t *ret, struct rp_err *err)
+{
+    enum { MOST_NAMED = 12 };
+    rp_autobuf names = {0};
+
+    *ret = SIZE_MAX;
+    for (size_t i = 0; i < recorded->name_count; i++)
+        if (strcmp(recorded->names[i], number->name) == 0)
+            *ret = i;
+    if (*ret != SIZE_MAX || strcmp(number->name, rp_number_rows[RP_NUMBER_TIME].word) == 0)
+        return 0;
+    for (size_t i = 0; i < recorded->name_count && i < MOST_NAMED; i++)
+        rp_buf_printf(&names, ", %.60s", recorded->names[i]);
+    return rp_fail(err, RP_USAGE, "%.60s is not in the recorded space, which has time%s",
+                   number->name, rp_buf_text(&names));
+}
+
 static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
 {
     struct simulated *s = state;
@@ -683,6 +780,8 @@ static int next(void *state, struct rp_run_answer *ret, struct rp_err *err)
                                     .at_ms = first->ends_ms};
     if (run->ok)
         answer.samples_ms[answer.count++] = simulated_ms(s->recorded, first->config);
+    if (run->ok && s->objectives && s->objectives->count)
+        add_numbers(s, first->config, &answer);
     first->number = 0;
     *ret = answer;
     return 0;
@@ -696,14 +795,18 @@ static void close_simulated(void *state)
     free(s);
 }
 
-int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, struct rp_runner *ret,
-                      struct rp_err *err)
+int rp_simulated_open(const struct rp_recorded *recorded, const struct rp_objectives *objectives,
+                      unsigned workers, struct rp_runner *ret, struct rp_err *err)
 {
-    struct simulated *s = rp_alloc_zero(1, sizeof *s);
-    struct out *out = rp_alloc_zero(workers, sizeof *out);
+    struct simulated found = {.recorded = recorded, .objectives = objectives, .workers = workers};
+    struct simulated *s;
 
-    (void)err;
-    *s = (struct simulated){.recorded = recorded, .out = out, .workers = workers};
+    for (size_t i = 0; objectives && i < objectives->count; i++)
+        if (find_place(recorded, &objectives->numbers[i], &found.places[i], err) < 0)
+            return -(int)err->code;
+    found.out = rp_alloc_zero(workers, sizeof *found.out);
+    s = rp_new(struct simulated);
+    *s = found;
     *ret = (struct rp_runner){
         .workers = workers,
         .exact = true,

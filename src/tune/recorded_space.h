@@ -32,8 +32,11 @@ struct rp_recorded_run {
 struct rp_recorded {
     struct rp_space *space;
     struct rp_recorded_run *runs; /**< one per configuration of space, same number */
-    char *name, *device;          /**< "" when the file does not say */
-    char sha256[RP_SHA256_TEXT];  /**< of the file's text, decompressed */
+    char **names; /**< of further numbers: what the space was recorded with beside times */
+    size_t name_count;
+    double *values;              /**< name_count of each configuration; NAN: it has none */
+    char *name, *device;         /**< "" when the file does not say */
+    char sha256[RP_SHA256_TEXT]; /**< of the file's text, decompressed */
 };
 
 /**
@@ -53,10 +56,11 @@ void rp_recorded_free(struct rp_recorded *recorded);
 
 /**
  * @param recorded must live as long as the runner
- * @return 0; RP_ENVIRONMENT
+ * @param objectives by name of what was recorded: borrowed; NULL: none
+ * @return 0; RP_USAGE: something of that name was not recorded; RP_ENVIRONMENT
  */
-int rp_simulated_open(const struct rp_recorded *recorded, unsigned workers, struct rp_runner *ret,
-                      struct rp_err *err);
+int rp_simulated_open(const struct rp_recorded *recorded, const struct rp_objectives *objectives,
+                      unsigned workers, struct rp_runner *ret, struct rp_err *err);
 
 /* Earlier results may start a search: their fastest configurations are run first. Their times are
  * of another day, and maybe of another GPU, so only their order counts. If several rows are one

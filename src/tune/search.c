@@ -12,6 +12,7 @@
 #include "base/stats.h"
 #include "experiment/judge.h"
 #include "experiment/measured_run.h"
+#include "tune/objective.h"
 #include "tune/space.h"
 #include "tune/strategy.h"
 #include "tune/surrogate.h"
@@ -40,6 +41,11 @@ struct rp_search {
     size_t drift_at;            /**< evaluations when it was last run again */
     size_t ranked; /**< all that work, in result->finalists when it is chosen from them */
     struct rp_noise noise;
+    struct rp_scalarisation scale; /**< of several objectives */
+    struct rp_random weights;
+    size_t *tuned_as; /**< of several objectives, per configuration: number in tuned + 1 */
+    size_t drawn_at;  /**< evaluations when weights were drawn last */
+    size_t drawn;     /**< how often */
     char contest[RP_SHA256_TEXT]; /**< confirm: who runs in it; "" before */
     double now_ms, confirm_began_ms;
     bool stopped;
@@ -49,6 +55,24 @@ struct rp_search {
 static inline bool search_noisy(const struct rp_search *s)
 {
     return !s->runner->exact && s->o->most_samples > 1;
+}
+
+static bool has_several(const struct rp_search *s)
+{
+    return s->o->objectives.goals > 1;
+}
+
+/** Says whether one that worked is better in an objective and worse in none. */
+static bool is_dominated(const struct rp_search *s, const struct rp_config_result *tuned)
+{
+    for (size_t i = 0; i < s->result->tuned_count; i++) {
+        const struct rp_config_result *other = &s->result->tuned[i];
+
+        if (other->values && !other->failed_again && other != tuned &&
+            rp_objectives_dominate(&s->o->objectives, other->values, tuned->values))
+            return true;
+    }
+    return false;
 }
 
 /* The best of many noisy numbers is better than the truth, so the first ones are run again. They
@@ -72,7 +96,8 @@ static void search_choose(struct rp_search *s)
     for (size_t i = 0; i < result->tuned_count; i++) {
         const struct rp_config_result *tuned = &result->tuned[i];
 
-        if (tuned->outcome == RP_EVALUATION_OK && !tuned->failed_again)
+        if (tuned->outcome == RP_EVALUATION_OK && !tuned->failed_again &&
+            !(has_several(s) && is_dominated(s, tuned)))
             result->finalists[result->finalist_count++] = (struct rp_finalist){
                 .config = tuned->config,
                 .runtime_ms = tuned->runtime_ms,
@@ -82,7 +107,7 @@ static void search_choose(struct rp_search *s)
     }
     qsort(result->finalists, result->finalist_count, sizeof *result->finalists, by_runtime);
     s->ranked = result->finalist_count;
-    if (result->finalist_count > s->o->finalists)
+    if (!has_several(s) && result->finalist_count > s->o->finalists)
         result->finalist_count = s->o->finalists;
 }
 
@@ -103,6 +128,7 @@ static void search_confirm_report(const struct rp_search *s, size_t most_runs)
         .most = s->result->most,
         .last = &s->result->tuned[s->result->tuned_count - 1],
         .best = &s->result->tuned[s->best],
+        .objectives = &s->o->objectives,
         .phase = "confirm",
         .runs = runs,
         .most_runs = most_runs,
@@ -113,7 +139,9 @@ static void search_confirm_report(const struct rp_search *s, size_t most_runs)
         s->o->progress(s->o->context, &progress);
 }
 
-static void search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer);
+static void search_take_samples(const struct rp_search *s, double **to, double **numbers,
+                                size_t *count, const struct rp_run_answer *answer);
+static void check_numbers(const struct rp_search *s, struct rp_run_answer *answer);
 static int search_next(struct rp_search *s, struct rp_run_answer *ret,
                        struct rp_tune_task **ret_task, struct rp_err *err);
 
@@ -130,12 +158,13 @@ static int take_one(struct rp_search *s, size_t most_runs, struct rp_err *err)
         *task = (struct rp_tune_task){0};
         s->out--;
         s->result->confirm.runs++;
+        check_numbers(s, &answer);
         if (answer.count == 0 && !finalist->failed) {
             finalist->failed = true;
             note_failure(s, finalist->config);
         }
         search_confirm_report(s, most_runs);
-        search_take_samples(&finalist->samples_ms, &finalist->sample_count, &answer);
+        search_take_samples(s, &finalist->samples_ms, NULL, &finalist->sample_count, &answer);
     }
     rp_run_answer_free(&answer);
     return rc;
@@ -267,10 +296,12 @@ static int search_confirm(struct rp_search *s, struct rp_err *err)
 
     search_choose(s);
     s->confirm_began_ms = s->now_ms;
-    if (search_noisy(s) && (rc = run_again(s, err)) < 0)
+    /* Who is on a front is not a question of one number, so those that may be have had all their
+     * samples during the search. */
+    if (search_noisy(s) && !has_several(s) && (rc = run_again(s, err)) < 0)
         return rc;
     s->result->confirm.ms = s->now_ms - s->confirm_began_ms;
-    if (s->result->finalist_count && (s->runner->exact || s->result->confirmed))
+    if (s->result->finalist_count && !has_several(s) && (s->runner->exact || s->result->confirmed))
         name_ties(s);
     return 0;
 }
@@ -365,17 +396,67 @@ static int search_next(struct rp_search *s, struct rp_run_answer *ret,
                    (unsigned long long)ret->number);
 }
 
-/** Adds the answer's samples to *to. */
-static void search_take_samples(double **to, size_t *count, const struct rp_run_answer *answer)
+/** Adds the answer's samples to *to, and its numbers to *numbers, which may be NULL. With
+ * objectives a sample is the cost of the first one. */
+static void search_take_samples(const struct rp_search *s, double **to, double **numbers,
+                                size_t *count, const struct rp_run_answer *answer)
 {
-    double *grown;
+    const struct rp_objectives *objectives = &s->o->objectives;
+    const size_t each = answer->numbers ? objectives->count : 0;
 
     if (answer->count == 0)
         return;
-    grown = rp_realloc(*to, (*count + answer->count) * sizeof **to);
-    memcpy(grown + *count, answer->samples_ms, answer->count * sizeof *grown);
-    *to = grown;
+    *to = rp_realloc(*to, (*count + answer->count) * sizeof **to);
+    for (size_t i = 0; i < answer->count; i++)
+        (*to)[*count + i] = each ? rp_cost_of(&objectives->numbers[0], answer->numbers[i * each])
+                                 : answer->samples_ms[i];
+    if (numbers && each) {
+        *numbers = rp_realloc(*numbers, (*count + answer->count) * each * sizeof **numbers);
+        memcpy(*numbers + *count * each, answer->numbers, answer->count * each * sizeof **numbers);
+    }
     *count += answer->count;
+}
+
+/** Ratios of an objective are compared, so it has to be above 0; and limits must be kept. An answer
+ * that does not count gets an outcome that says why. */
+static void check_numbers(const struct rp_search *s, struct rp_run_answer *answer)
+{
+    const struct rp_objectives *objectives = &s->o->objectives;
+    char *why = NULL;
+
+    for (size_t i = 0; !why && answer->numbers && i < answer->count; i++) {
+        const double *values = answer->numbers + i * objectives->count;
+
+        for (size_t j = 0; !why && j < objectives->goals; j++)
+            if (rp_cost_of(&objectives->numbers[j], values[j]) == 0)
+                why = rp_format("%s is %g: an objective must be above 0, as ratios are compared",
+                                objectives->numbers[j].name, values[j]);
+        if (why)
+            answer->outcome = RP_EVALUATION_NO_TIME;
+        else if ((why = rp_objectives_refuse(objectives, values)))
+            answer->outcome = RP_EVALUATION_LIMIT;
+    }
+    if (!why)
+        return;
+    free(answer->reason);
+    answer->reason = why;
+    answer->count = 0;
+}
+
+/** Computes the medians of all numbers over all samples. */
+static void sum_up(const struct rp_search *s, struct rp_config_result *tuned)
+{
+    const size_t each = s->o->objectives.count, count = tuned->sample_count;
+    rp_autofree double *column = rp_alloc_zero(count + 1, sizeof *column);
+
+    if (!tuned->numbers)
+        return;
+    tuned->values = rp_alloc_zero(each, sizeof *tuned->values);
+    for (size_t i = 0; i < each; i++) {
+        for (size_t j = 0; j < count; j++)
+            column[j] = tuned->numbers[j * each + i];
+        tuned->values[i] = rp_median(column, count);
+    }
 }
 
 /* --- one configuration ------------------------------------------------------------------------ */
@@ -393,6 +474,15 @@ static unsigned more_samples(const struct rp_search *s, const struct rp_config_r
 
     if (tuned->outcome != RP_EVALUATION_OK || tuned->sample_count >= most)
         return 0;
+    if (has_several(s)) {
+        struct rp_config_result so_far = *tuned;
+        bool out;
+
+        sum_up(s, &so_far);
+        out = is_dominated(s, &so_far);
+        free(so_far.values);
+        return out ? 0 : most - (unsigned)tuned->sample_count;
+    }
     if (!best(s))
         return most - (unsigned)tuned->sample_count;
     mine = rp_samples_log(tuned->samples_ms, tuned->sample_count);
@@ -408,6 +498,31 @@ static double timed_out_at(const struct rp_search *s)
     return fmax(fmin(slack, s->o->timeout_ms / s->best_run_ms), 1);
 }
 
+/** @param context the search */
+static double log_of_all(const void *context, size_t config)
+{
+    const struct rp_search *s = context;
+
+    return rp_scalarisation_log(&s->scale, &s->o->objectives,
+                                s->result->tuned[s->tuned_as[config] - 1].values);
+}
+
+/** One number is made of several objectives, by weights that last for a tenth of the evaluations so
+ * far. */
+static void tell_several(struct rp_search *s, const struct rp_config_result *tuned, size_t number)
+{
+    s->tuned_as[tuned->config] = number + 1;
+    rp_scalarisation_see(&s->scale, &s->o->objectives, tuned->values);
+    if (s->drawn == 0 || number >= s->drawn_at + s->drawn_at / 10 + 1) {
+        rp_scalarisation_draw(&s->scale, &s->o->objectives, s->drawn++, &s->weights);
+        s->drawn_at = number;
+        s->o->strategy->tell_log(s->strategy, tuned->config, log_of_all(s, tuned->config));
+        s->o->strategy->retell(s->strategy, log_of_all, s);
+        return;
+    }
+    s->o->strategy->tell_log(s->strategy, tuned->config, log_of_all(s, tuned->config));
+}
+
 static void tell(struct rp_search *s, struct rp_config_result *tuned)
 {
     enum rp_reported told = RP_REPORTED_FAILED;
@@ -415,7 +530,12 @@ static void tell(struct rp_search *s, struct rp_config_result *tuned)
     if (tuned->outcome == RP_EVALUATION_OK) {
         tuned->runtime_ms = rp_samples_median(tuned->samples_ms, tuned->sample_count);
         told = RP_REPORTED_OK;
-    } else if (tuned->outcome == RP_EVALUATION_TIMEOUT && best(s)) {
+        sum_up(s, tuned);
+        if (has_several(s) && s->o->strategy->tell_log) {
+            tell_several(s, tuned, (size_t)(tuned - s->result->tuned));
+            return;
+        }
+    } else if (tuned->outcome == RP_EVALUATION_TIMEOUT && best(s) && !s->o->objectives.count) {
         /* It is slower by that much on the clock, and most of the difference is in the part that is
          * measured. */
         tuned->runtime_ms = timed_out_at(s) * best(s)->runtime_ms;
@@ -447,6 +567,7 @@ static void report(const struct rp_search *s, const struct rp_config_result *las
                                                 .most = s->result->most,
                                                 .last = last,
                                                 .best = best(s),
+                                                .objectives = &s->o->objectives,
                                                 .phase = phase,
                                                 .at_ms = s->now_ms,
                                                 .left_ms = left_ms(s)};
@@ -491,7 +612,8 @@ static void finish(struct rp_search *s, struct rp_tune_task *task, double run_ms
     tell(s, tuned);
     if (tuned->outcome != RP_EVALUATION_OK) {
         free(tuned->samples_ms);
-        tuned->samples_ms = NULL;
+        free(tuned->numbers);
+        tuned->samples_ms = tuned->numbers = NULL;
         tuned->sample_count = 0;
     }
     log = rp_samples_log(tuned->samples_ms, tuned->sample_count);
@@ -508,6 +630,8 @@ static void finish(struct rp_search *s, struct rp_tune_task *task, double run_ms
         s->best_run_ms = run_ms;
         s->best_warmup_ms = warmup_ms;
     }
+    if (has_several(s) && tuned->values && !is_dominated(s, tuned))
+        s->best_at = result->tuned_count;
     if (best(s) && s->stopped && result->end == RP_END_FAILURES)
         s->stopped = false; /* It was given up already, and works nevertheless. */
     report(s, tuned, tuned->phase);
@@ -520,8 +644,11 @@ static void finish_drift(struct rp_search *s, struct rp_tune_task *task,
 {
     const struct rp_config_result *was = NULL;
     struct rp_samples_log before, now;
+    rp_autofree double *now_ms = NULL;
+    size_t now_count = 0;
     double change;
 
+    check_numbers(s, answer);
     for (size_t i = 0; i < s->result->tuned_count; i++)
         if (s->result->tuned[i].config == task->tuned.config)
             was = &s->result->tuned[i];
@@ -531,9 +658,10 @@ static void finish_drift(struct rp_search *s, struct rp_tune_task *task,
         s->result->drift_reason = rp_steal(answer->reason);
     if (!was || answer->count < 2 || was->sample_count < 2)
         return;
+    search_take_samples(s, &now_ms, NULL, &now_count, answer);
     before = rp_samples_log(was->samples_ms, was->sample_count);
-    now = rp_samples_log(answer->samples_ms, answer->count);
-    change = rp_samples_median(answer->samples_ms, answer->count) / was->runtime_ms - 1;
+    now = rp_samples_log(now_ms, now_count);
+    change = rp_samples_median(now_ms, now_count) / was->runtime_ms - 1;
     s->result->drift_checks++;
     if (fabs(change) > fabs(s->result->drift))
         s->result->drift = change;
@@ -567,6 +695,7 @@ static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_an
     }
     if (answer->warmup_ms > 0 && s->o->warmups)
         task->warmup_ms = answer->warmup_ms / s->o->warmups;
+    check_numbers(s, answer);
     tuned->outcome = answer->outcome;
     if (answer->build_ms > 0)
         tuned->build_ms += answer->build_ms;
@@ -574,7 +703,7 @@ static int take(struct rp_search *s, struct rp_tune_task *task, struct rp_run_an
         tuned->run_ms += answer->run_ms;
     free(tuned->reason);
     tuned->reason = rp_steal(answer->reason);
-    search_take_samples(&tuned->samples_ms, &tuned->sample_count, answer);
+    search_take_samples(s, &tuned->samples_ms, &tuned->numbers, &tuned->sample_count, answer);
     if (tuned->outcome == RP_EVALUATION_OK && tuned->sample_count == 0)
         tuned->outcome = RP_EVALUATION_NO_TIME;
     if ((more = more_samples(s, tuned)) > 0)
@@ -725,7 +854,15 @@ int rp_search(const struct rp_search_options *options, const struct rp_runner *r
               struct rp_search_result *ret, struct rp_err *err)
 {
     struct rp_search search = {
-        .o = options, .runner = runner, .result = ret, .best = -1, .best_run_ms = -1};
+        .o = options,
+        .runner = runner,
+        .result = ret,
+        .weights = rp_random_new(options->seed),
+        .tuned_as = options->objectives.goals > 1
+                        ? rp_alloc_zero(options->space->count + 1, sizeof *search.tuned_as)
+                        : NULL,
+        .best = -1,
+        .best_run_ms = -1};
     int rc;
 
     *ret = (struct rp_search_result){.most =
@@ -737,18 +874,30 @@ int rp_search(const struct rp_search_options *options, const struct rp_runner *r
     rc = run(&search, err);
     for (unsigned i = 0; i < runner->workers; i++) {
         free(search.tasks[i].tuned.samples_ms);
+        free(search.tasks[i].tuned.numbers);
         free(search.tasks[i].tuned.reason);
     }
     free(search.tasks);
+    free(search.tuned_as);
     if (search.strategy)
         options->strategy->close(search.strategy);
     return rc;
+}
+
+const struct rp_config_result *rp_search_tuned(const struct rp_search_result *result, size_t config)
+{
+    for (size_t i = 0; i < result->tuned_count; i++)
+        if (result->tuned[i].config == config)
+            return &result->tuned[i];
+    return NULL;
 }
 
 void rp_search_result_free(struct rp_search_result *result)
 {
     for (size_t i = 0; i < result->tuned_count; i++) {
         free(result->tuned[i].samples_ms);
+        free(result->tuned[i].numbers);
+        free(result->tuned[i].values);
         free(result->tuned[i].reason);
     }
     free_finalists(result);

@@ -17,6 +17,7 @@
 #include "base/stats.h"
 #include "experiment/judge.h"
 #include "experiment/measured_run.h"
+#include "tune/objective.h"
 #include "tune/strategy.h"
 #include "tune/surrogate.h"
 #include "tune/worker_pool.h"
@@ -33,7 +34,7 @@ struct rp_strategy;
  * @return false: no outcome has it */
 static inline bool rp_run_outcome_find(const char *name, enum rp_evaluation_outcome *ret)
 {
-    for (int i = 0; name && i <= RP_EVALUATION_NO_TIME; i++)
+    for (int i = 0; name && i <= RP_EVALUATION_LIMIT; i++)
         if (strcmp(rp_evaluation_outcome_word((enum rp_evaluation_outcome)i), name) == 0) {
             *ret = (enum rp_evaluation_outcome)i;
             return true;
@@ -65,6 +66,8 @@ struct rp_run_answer {
     enum rp_evaluation_outcome outcome;
     double *samples_ms; /**< above 0; none unless the outcome is RP_EVALUATION_OK */
     size_t count;
+    double *numbers;  /**< of objectives and limits, of each sample; NULL without any. A search
+                         makes samples_ms of them */
     char *reason;     /**< why it did not end well; NULL: nothing is known */
     double build_ms;  /**< below 0: not known */
     double run_ms;    /**< all runs by the clock, warm-ups included; below 0: not known */
@@ -76,6 +79,7 @@ struct rp_run_answer {
 static inline void rp_run_answer_free(struct rp_run_answer *answer)
 {
     free(answer->samples_ms);
+    free(answer->numbers);
     free(answer->reason);
     *answer = (struct rp_run_answer){0};
 }
@@ -125,8 +129,10 @@ struct rp_config_result {
     size_t config;
     enum rp_evaluation_outcome outcome;
     const char *phase;  /**< "seed" or "predict" */
-    double *samples_ms; /**< owned by the result */
+    double *samples_ms; /**< owned by the result; with objectives costs of the first one */
     size_t sample_count;
+    double *numbers;   /**< of all samples; owned by the result; NULL without objectives */
+    double *values;    /**< their medians; owned by the result; NULL: it failed, or no objectives */
     double runtime_ms; /**< median of the samples; RP_EVALUATION_TIMEOUT: it takes at least that
                           long */
     char *reason;      /**< owned by the result; NULL: none */
@@ -150,8 +156,9 @@ struct rp_search_progress {
     size_t evaluated, most;
     const struct rp_config_result *last;
     const struct rp_config_result *best; /**< NULL: none ran yet */
-    const char *phase;                   /**< "seed", "predict", "confirm" */
-    size_t runs, most_runs;              /**< of "confirm": how many of the finalists' are done */
+    const struct rp_objectives *objectives;
+    const char *phase;      /**< "seed", "predict", "confirm" */
+    size_t runs, most_runs; /**< of "confirm": how many of the finalists' are done */
     double at_ms;
     double left_ms; /**< until the phase is done, that is the budget is used up, as far as can be
                        told; below 0: it cannot */
@@ -169,7 +176,8 @@ struct rp_search_options {
     size_t most_failures; /**< evaluations at the beginning of which none works */
     double timeout_ms;    /**< the longest that one run may take by the clock; 0: for ever */
     unsigned least_samples, most_samples, warmups;
-    unsigned finalists;    /**< how many are run again at the end */
+    unsigned finalists;              /**< how many are run again at the end */
+    struct rp_objectives objectives; /**< none: the time of a run; borrowed */
     const uint32_t *first; /**< configurations that are run before the strategy is asked */
     size_t first_count;
     void (*progress)(void *context, const struct rp_search_progress *progress); /**< or NULL */
@@ -200,7 +208,8 @@ struct rp_search_result {
     struct rp_config_result *tuned;
     size_t tuned_count; /**< in the order in which they ended; each configuration once */
     struct rp_finalist *finalists;
-    size_t finalist_count; /**< fastest first; the first one is the result; 0: none ran */
+    size_t finalist_count; /**< fastest first; the first one is the result; 0: none ran. Of several
+                              objectives: all on the front, best by the first objective first */
     size_t lost_count;     /**< behind them: those that failed when they were run again */
     bool confirmed;        /**< they have been run again */
     struct rp_phase_sum seed, predict, confirm;
@@ -216,6 +225,10 @@ struct rp_search_result {
 /** @return 0, also when nothing ran; RP_ENVIRONMENT. In any case ret has to be released. */
 int rp_search(const struct rp_search_options *options, const struct rp_runner *runner,
               struct rp_search_result *ret, struct rp_err *err);
+/** Finds what came of a configuration.
+ * @return NULL: it was not evaluated */
+const struct rp_config_result *rp_search_tuned(const struct rp_search_result *result,
+                                               size_t config);
 /** Accepts zeros. */
 void rp_search_result_free(struct rp_search_result *result);
 
@@ -258,7 +271,8 @@ enum rp_fair_t4_validity {
 struct rp_fair_t4_result {
     size_t config;
     enum rp_fair_t4_validity validity;
-    double runtime_ms;        /**< the objective; of RP_T4_CORRECT only */
+    double runtime_ms;        /**< of RP_T4_CORRECT only */
+    const double *values;     /**< of objectives and limits; of RP_T4_CORRECT only */
     const double *samples_ms; /**< runs that it is of; may be NULL */
     size_t sample_count;
     double compile_ms, bench_ms, search_ms, framework_ms, check_ms;
@@ -266,7 +280,8 @@ struct rp_fair_t4_result {
 };
 
 struct rp_fair_t4_source {
-    const char *name, *device; /**< what was tuned, and on what */
+    const char *name, *device;              /**< what was tuned, and on what */
+    const struct rp_objectives *objectives; /**< NULL: time */
 };
 
 /** Writes the same to a file.

@@ -27,15 +27,20 @@ static const char format[] = "rocm-perf-autotune 2";
 static bool add_texts(const struct rp_search_identity *of, json_t *to)
 {
     const struct rp_runner *runner = of->runner;
+    rp_autofree char *objectives = rp_objectives_text(&of->search->objectives);
     char threads[16];
     /* The threads say how the software device runs programs; modelled times do not depend on them.
      */
     const bool has_threads = runner->device.threads && !runner->exact;
     const struct {
         const char *key, *text;
-    } texts[] = {{"command", of->live->command},      {"build", of->live->build},
-                 {"check", of->live->check},          {"pattern", of->live->pattern},
-                 {"recording_sha256", of->recording}, {"threads", has_threads ? threads : NULL}};
+    } texts[] = {{"command", of->live->command},
+                 {"build", of->live->build},
+                 {"check", of->live->check},
+                 {"pattern", of->live->pattern},
+                 {"objectives", *objectives ? objectives : NULL},
+                 {"recording_sha256", of->recording},
+                 {"threads", has_threads ? threads : NULL}};
 
     snprintf(threads, sizeof threads, "%" PRIu32, runner->device.threads);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -171,6 +176,7 @@ static const struct rp_identity_row rows[] = {
     {"build", "--build", NULL},
     {"check", "--check", NULL},
     {"pattern", "--output-regex", NULL},
+    {"objectives", "--objective and --limit", NULL},
     {"objective", "what is minimised (--no-rocprof, --output-regex)", NULL},
     {"unit_ns", "--output-unit", unit_text},
     {"flags", "--shell", shell_text},
@@ -307,6 +313,7 @@ struct remembered {
     struct rp_journal *journal; /**< that of the folder */
     const struct rp_space *space;
     const struct rp_runner *inner;
+    size_t numbers;  /**< of each sample */
     size_t *answers; /**< numbers of the journal's records, in order */
     bool *used;      /**< of each: this search has had it */
     size_t answer_count;
@@ -360,7 +367,24 @@ static int read_samples(const json_t *samples, struct rp_run_answer *to, struct 
     return 0;
 }
 
-static int read_answer(const json_t *data, struct rp_run_answer *ret, struct rp_err *err)
+/** @param each of each sample */
+static int read_numbers(const json_t *list, size_t each, struct rp_run_answer *to,
+                        struct rp_err *err)
+{
+    if (!each || !to->count)
+        return 0;
+    if (json_array_size(list) != each * to->count)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "not as many numbers as objectives: begin anew with another -o");
+    to->numbers = rp_alloc_zero(each * to->count, sizeof *to->numbers);
+    for (size_t i = 0; i < each * to->count; i++)
+        to->numbers[i] = json_number_value(json_array_get(list, i));
+    return 0;
+}
+
+/** @param numbers of each sample */
+static int read_answer(const json_t *data, size_t numbers, struct rp_run_answer *ret,
+                       struct rp_err *err)
 {
     const char *outcome = json_string_value(json_object_get(data, "outcome"));
     const char *reason = json_string_value(json_object_get(data, "reason"));
@@ -374,6 +398,8 @@ static int read_answer(const json_t *data, struct rp_run_answer *ret, struct rp_
         rc = rp_fail(err, RP_BAD_INPUT, "no outcome: begin anew with another -o");
     if (rc == 0)
         rc = read_samples(json_object_get(data, "samples_ms"), &answer, err);
+    if (rc == 0)
+        rc = read_numbers(json_object_get(data, "numbers"), numbers, &answer, err);
     if (rc < 0)
         rp_run_answer_free(&answer);
     else
@@ -479,7 +505,7 @@ static struct pending *next_known(const struct remembered *r)
 static int remember(struct remembered *r, struct pending *of, struct rp_run_answer *ret,
                     struct rp_err *err)
 {
-    int rc = read_answer(data_of(r, of->answer - 1, NULL), ret, err);
+    int rc = read_answer(data_of(r, of->answer - 1, NULL), r->numbers, ret, err);
 
     if (rc < 0)
         return rp_wrap(err, "the journal's answer %zu", of->answer);
@@ -493,7 +519,8 @@ static int set(json_t *object, const char *key, json_t *value)
     return json_object_set_new(object, key, value);
 }
 
-static json_t *answer_json(const struct rp_run_job *job, const struct rp_run_answer *answer)
+static json_t *answer_json(const struct rp_run_job *job, const struct rp_run_answer *answer,
+                           size_t numbers)
 {
     json_t *samples = json_array(),
            *data = json_pack("{s:I,s:s,s:i,s:i,s:f,s:f,s:s,s:f,s:f,s:f}", "job",
@@ -506,6 +533,13 @@ static json_t *answer_json(const struct rp_run_job *job, const struct rp_run_ans
 
     for (size_t i = 0; whole && i < answer->count; i++)
         whole = json_array_append_new(samples, json_real(answer->samples_ms[i])) == 0;
+    if (whole && answer->numbers && answer->count) {
+        json_t *list = json_array();
+
+        for (size_t i = 0; i < numbers * answer->count; i++)
+            json_array_append_new(list, json_real(answer->numbers[i]));
+        whole = set(data, "numbers", list) == 0;
+    }
     if (whole && job->warmups)
         whole = set(data, "warmup_cap_ms", json_real(job->warmup_cap_ms)) == 0;
     if (whole && answer->warmup_ms > 0)
@@ -542,7 +576,8 @@ static int keep(struct remembered *r, struct rp_run_answer *answer, struct rp_er
         return answer->reason ? rp_wrap(err, "%s", answer->reason) : rc;
     /* The inner clock knows nothing of what was before. */
     answer->at_ms = fmax(answer->at_ms, r->now_ms);
-    rc = rp_journal_add(r->journal, remembered_kind, config, answer_json(&of->job, answer), err);
+    rc = rp_journal_add(r->journal, remembered_kind, config,
+                        answer_json(&of->job, answer, r->numbers), err);
     if (rc < 0) /* The journal says itself what helps, where its folder is there. */
         rp_session_folder_check_place(r->folder, err);
     return rc;
@@ -602,12 +637,15 @@ static void find_answers(struct remembered *r)
 }
 
 void rp_journal_runner_open(const struct rp_session_folder *folder, const struct rp_space *space,
-                            const struct rp_runner *inner, struct rp_runner *ret)
+                            size_t numbers, const struct rp_runner *inner, struct rp_runner *ret)
 {
     struct remembered *r = rp_new(struct remembered);
 
-    *r = (struct remembered){
-        .folder = folder, .journal = folder->journal, .space = space, .inner = inner};
+    *r = (struct remembered){.folder = folder,
+                             .journal = folder->journal,
+                             .space = space,
+                             .numbers = numbers,
+                             .inner = inner};
     r->pending = rp_alloc_zero(inner->workers, sizeof *r->pending);
     find_answers(r);
     *ret = *inner;

@@ -47,12 +47,13 @@ int rp_search_journal_end(const struct rp_session_folder *folder, struct rp_err 
 
 /**
  * @param folder that of this search, with its journal open; answers are added to it
+ * @param numbers how many of objectives and limits each sample has
  * @param inner runs what the journal does not know; all of these must live as long as the runner
  * @param ret its next also returns RP_ENVIRONMENT when something failed on a full disk, and
  * RP_BAD_INPUT for a line that is no answer
  */
 void rp_journal_runner_open(const struct rp_session_folder *folder, const struct rp_space *space,
-                            const struct rp_runner *inner, struct rp_runner *ret);
+                            size_t numbers, const struct rp_runner *inner, struct rp_runner *ret);
 /** Accepts zeros. */
 void rp_journal_runner_close(struct rp_runner *runner);
 

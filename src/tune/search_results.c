@@ -95,16 +95,79 @@ void rp_search_put_parameters(const struct rp_space *space, size_t config, struc
     }
 }
 
-static json_t *finalist_json(const struct rp_space *space, const struct rp_finalist *finalist)
+/** Says whether the search minimised times of runs: what it has of a configuration is one. */
+static bool is_of_times(const struct rp_objectives *objectives)
+{
+    return objectives->count == 0 || rp_objectives_time(objectives) == 0;
+}
+
+/** Registers and bytes are whole numbers. */
+static json_t *number_json(const struct rp_tuned_number *number, double value)
+{
+    const bool whole = rp_number_rows[number->source].traced && number->source != RP_NUMBER_TIME &&
+                       fabs(value) < 9e15;
+
+    return whole ? json_integer((json_int_t)value) : json_real(value);
+}
+
+/** Makes {"NAME": number, ...} of objectives and limits.
+ * @param first_cost of the first objective; below 0: as in values */
+static json_t *values_json(const struct rp_objectives *objectives, const double *values,
+                           double first_cost)
 {
     json_t *object = json_object();
 
-    json_set(&object, "parameters", search_parameters(space, finalist->config));
-    json_set(&object, "runtime_ms", json_real(finalist->runtime_ms));
+    for (size_t i = 0; i < objectives->count; i++) {
+        const struct rp_tuned_number *number = &objectives->numbers[i];
+
+        json_set(&object, number->name,
+                 number_json(number, i == 0 && first_cost > 0 ? rp_value_of_cost(number, first_cost)
+                                                              : values[i]));
+    }
+    return object;
+}
+
+/** @return the time of a run, where the search knows it; the caller owns it */
+static json_t *time_json(const struct rp_objectives *objectives, const double *values,
+                         double runtime_ms)
+{
+    const int time = rp_objectives_time(objectives);
+
+    if (is_of_times(objectives))
+        return json_real(runtime_ms);
+    return values && time > 0 && values[time] > 0 ? json_real(values[time]) : json_null();
+}
+
+/** Of an objective of which more is better, the smaller cost is the larger value. */
+static json_t *interval_json(const struct rp_tuned_number *number, struct rp_interval costs)
+{
+    const double low = rp_value_of_cost(number, number->maximise ? costs.high : costs.low);
+    const double high = rp_value_of_cost(number, number->maximise ? costs.low : costs.high);
+
+    return json_pack("[f,f]", low, high);
+}
+
+static json_t *finalist_json(const struct rp_search_options *options,
+                             const struct rp_search_result *result,
+                             const struct rp_finalist *finalist)
+{
+    const struct rp_objectives *objectives = &options->objectives;
+    const struct rp_config_result *tuned = rp_search_tuned(result, finalist->config);
+    const double *values = tuned ? tuned->values : NULL;
+    const bool times = is_of_times(objectives);
+    json_t *object = json_object();
+
+    json_set(&object, "parameters", search_parameters(options->space, finalist->config));
+    json_set(&object, "runtime_ms", time_json(objectives, values, finalist->runtime_ms));
     json_set(&object, "interval_ms",
-             json_pack("[f,f]", finalist->interval.low, finalist->interval.high));
+             times ? json_pack("[f,f]", finalist->interval.low, finalist->interval.high)
+                   : json_null());
     json_set(&object, "interval_confidence", json_real(finalist->interval.confidence));
     json_set(&object, "samples", json_integer((json_int_t)finalist->sample_count));
+    if (values)
+        json_set(&object, "values", values_json(objectives, values, finalist->runtime_ms));
+    if (values && !times)
+        json_set(&object, "interval", interval_json(&objectives->numbers[0], finalist->interval));
     return object;
 }
 
@@ -121,21 +184,24 @@ static json_t *only_json(const struct rp_space *space)
     return object;
 }
 
-static json_t *best_json(const struct rp_space *space, const struct rp_search_result *result)
+static json_t *best_json(const struct rp_search_options *options,
+                         const struct rp_search_result *result)
 {
+    const struct rp_space *space = options->space;
+
     if (result->finalist_count)
-        return finalist_json(space, &result->finalists[0]);
+        return finalist_json(options, result, &result->finalists[0]);
     return space->count == 1 && result->tuned_count == 0 ? only_json(space) : json_null();
 }
 
-static json_t *finalists_json(const struct rp_space *space, const struct rp_search_result *result,
-                              bool ties)
+static json_t *finalists_json(const struct rp_search_options *options,
+                              const struct rp_search_result *result, bool ties)
 {
     json_t *array = json_array();
 
     for (size_t i = ties; i < result->finalist_count; i++)
         if (!ties || result->finalists[i].tied)
-            json_append(&array, finalist_json(space, &result->finalists[i]));
+            json_append(&array, finalist_json(options, result, &result->finalists[i]));
     return array;
 }
 
@@ -190,15 +256,18 @@ static json_t *phases_json(const struct rp_search_result *result)
     return array;
 }
 
-static json_t *tuned_json(const struct rp_space *space, const struct rp_config_result *tuned,
-                          size_t evaluation)
+static json_t *tuned_json(const struct rp_search_options *options,
+                          const struct rp_config_result *tuned, size_t evaluation)
 {
     json_t *object = json_object();
     const bool ok = tuned->outcome == RP_EVALUATION_OK;
 
     json_set(&object, "evaluation", json_integer((json_int_t)evaluation));
-    json_set(&object, "parameters", search_parameters(space, tuned->config));
-    json_set(&object, "runtime_ms", ok ? json_real(tuned->runtime_ms) : json_null());
+    json_set(&object, "parameters", search_parameters(options->space, tuned->config));
+    json_set(&object, "runtime_ms",
+             ok ? time_json(&options->objectives, tuned->values, tuned->runtime_ms) : json_null());
+    if (tuned->values)
+        json_set(&object, "values", values_json(&options->objectives, tuned->values, -1));
     json_set(&object, "outcome", json_string(rp_evaluation_outcome_word(tuned->outcome)));
     json_set(&object, "reason", text_or_null(tuned->reason));
     json_set(&object, "samples", json_integer((json_int_t)tuned->sample_count));
@@ -207,18 +276,19 @@ static json_t *tuned_json(const struct rp_space *space, const struct rp_config_r
     return object;
 }
 
-static json_t *history_json(const struct rp_space *space, const struct rp_search_result *result)
+static json_t *history_json(const struct rp_search_options *options,
+                            const struct rp_search_result *result)
 {
     json_t *array = json_array();
 
     for (size_t i = 0; i < result->tuned_count; i++)
-        json_append(&array, tuned_json(space, &result->tuned[i], i + 1));
+        json_append(&array, tuned_json(options, &result->tuned[i], i + 1));
     return array;
 }
 
 static json_t *failures_json(const struct rp_search_result *result)
 {
-    size_t counts[RP_EVALUATION_NO_TIME + 1] = {0};
+    size_t counts[RP_EVALUATION_LIMIT + 1] = {0};
     json_t *object = json_object();
 
     for (size_t i = 0; i < result->tuned_count; i++)
@@ -226,6 +296,9 @@ static json_t *failures_json(const struct rp_search_result *result)
     for (int i = RP_EVALUATION_OK + 1; i <= RP_EVALUATION_NO_TIME; i++)
         json_set(&object, rp_evaluation_outcome_word((enum rp_evaluation_outcome)i),
                  json_integer((json_int_t)counts[i]));
+    if (counts[RP_EVALUATION_LIMIT]) /* Without --limit there is nothing that it could be. */
+        json_set(&object, rp_evaluation_outcome_word(RP_EVALUATION_LIMIT),
+                 json_integer((json_int_t)counts[RP_EVALUATION_LIMIT]));
     return object;
 }
 
@@ -254,6 +327,49 @@ static const char *end_name(enum rp_search_end end)
     return names[end];
 }
 
+static json_t *limit_json(bool has, double limit)
+{
+    return has ? json_real(limit) : json_null();
+}
+
+static json_t *objectives_json(const struct rp_objectives *objectives)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < objectives->count; i++) {
+        const struct rp_tuned_number *number = &objectives->numbers[i];
+        json_t *object = json_object();
+
+        json_set(&object, "name", rp_journal_string(number->name, strlen(number->name)));
+        json_set(&object, "goal",
+                 i >= objectives->goals ? json_null()
+                                        : json_string(number->maximise ? "max" : "min"));
+        json_set(&object, "unit", text_or_null(rp_tuned_number_unit(number)));
+        json_set(&object, "least", limit_json(number->has_least, number->least));
+        json_set(&object, "most", limit_json(number->has_most, number->most));
+        json_append(&array, object);
+    }
+    return array;
+}
+
+/** Lists those of which no other one is better in an objective and worse in none. */
+static json_t *front_json(const struct rp_search_options *options,
+                          const struct rp_search_result *result)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < result->finalist_count; i++) {
+        const struct rp_config_result *tuned = rp_search_tuned(result, result->finalists[i].config);
+        json_t *object = json_object();
+
+        json_set(&object, "parameters", search_parameters(options->space, tuned->config));
+        json_set(&object, "values", values_json(&options->objectives, tuned->values, -1));
+        json_set(&object, "samples", json_integer((json_int_t)tuned->sample_count));
+        json_append(&array, object);
+    }
+    return array;
+}
+
 json_t *rp_search_json(const struct rp_search_options *options, const struct rp_runner *runner,
                        const struct rp_search_result *result, const struct rp_search_about *about)
 {
@@ -275,10 +391,14 @@ json_t *rp_search_json(const struct rp_search_options *options, const struct rp_
     json_set(&root, "max_configs", json_integer((json_int_t)result->most));
     json_set(&root, "evaluated_configs", json_integer((json_int_t)result->tuned_count));
     json_set(&root, "ended_by", json_string(end_name(result->end)));
-    json_set(&root, "best_config", best_json(space, result));
+    if (options->objectives.count)
+        json_set(&root, "objectives", objectives_json(&options->objectives));
+    if (options->objectives.goals > 1)
+        json_set(&root, "pareto_front", front_json(options, result));
+    json_set(&root, "best_config", best_json(options, result));
     json_set(&root, "confirmed", json_boolean(result->confirmed || runner->exact));
-    json_set(&root, "ties", finalists_json(space, result, true));
-    json_set(&root, "finalists", finalists_json(space, result, false));
+    json_set(&root, "ties", finalists_json(options, result, true));
+    json_set(&root, "finalists", finalists_json(options, result, false));
     json_set(&root, "failed_again", lost_json(space, result));
     json_set(&root, "model", model_json(&result->model));
     json_set(&root, "warning",
@@ -286,7 +406,7 @@ json_t *rp_search_json(const struct rp_search_options *options, const struct rp_
     json_set(&root, "phases", phases_json(result));
     json_set(&root, "failures", failures_json(result));
     json_set(&root, "drift", drift_json(result));
-    json_set(&root, "history", history_json(space, result));
+    json_set(&root, "history", history_json(options, result));
     return root;
 }
 
@@ -320,7 +440,15 @@ static const double least_apart = 16;
 struct axes {
     double low, high; /**< logarithms */
     size_t count;
+    const struct rp_tuned_number *number; /**< NULL: times in ms */
 };
+
+/** Of a logarithmic axis 0 is no part: numbers of registers and bytes may be 0. */
+static double shown(const struct axes *axes, const struct rp_config_result *tuned)
+{
+    return axes->number ? fmax(rp_value_of_cost(axes->number, tuned->runtime_ms), 0.1)
+                        : tuned->runtime_ms;
+}
 
 static double x_of(const struct axes *axes, double evaluation)
 {
@@ -334,18 +462,26 @@ static double y_of(const struct axes *axes, double ms)
     return TOP + (axes->high - log10(ms)) / (axes->high - axes->low) * (FLOOR - TOP);
 }
 
-static struct axes axes_of(const struct rp_search_result *result)
+static struct axes axes_of(const struct rp_search_options *options,
+                           const struct rp_search_result *result)
 {
-    struct axes axes = {.low = HUGE_VAL, .high = -HUGE_VAL, .count = result->tuned_count};
+    const struct rp_objectives *o = &options->objectives;
+    struct axes axes = {.low = HUGE_VAL,
+                        .high = -HUGE_VAL,
+                        .count = result->tuned_count,
+                        .number = is_of_times(o) ? NULL : &o->numbers[0]};
     double margin;
 
     for (size_t i = 0; i < result->tuned_count; i++)
         if (result->tuned[i].outcome == RP_EVALUATION_OK) {
-            axes.low = fmin(axes.low, log10(result->tuned[i].runtime_ms));
-            axes.high = fmax(axes.high, log10(result->tuned[i].runtime_ms));
+            const double value = log10(shown(&axes, &result->tuned[i]));
+
+            axes.low = fmin(axes.low, value);
+            axes.high = fmax(axes.high, value);
         }
     if (axes.low > axes.high)
-        return (struct axes){.low = 0, .high = 1, .count = result->tuned_count};
+        return (struct axes){
+            .low = 0, .high = 1, .count = result->tuned_count, .number = axes.number};
     margin = fmax(0.05 * (axes.high - axes.low), 0.005);
     axes.low -= margin;
     axes.high += margin;
@@ -447,9 +583,12 @@ static void put_axes(const struct axes *axes, const struct rp_search_about *abou
                        : strcmp(kind, "software") == 0 && strcmp(about->objective, "dispatch") == 0
                            ? "modelled runtime in ms (software device)"
                            : "runtime in ms";
+    rp_autobuf name = {0};
 
     put_runtimes(axes, to);
     put_evaluations(axes, to);
+    if (axes->number)
+        put_text(&name, axes->number->name, MOST_TITLE);
     rp_buf_printf(to,
                   "<path class=\"a\" d=\"M%d %dV%dH%d\"/>\n"
                   "<text transform=\"translate(24 %d) rotate(-90)\" text-anchor=\"middle\">%s, "
@@ -457,8 +596,9 @@ static void put_axes(const struct axes *axes, const struct rp_search_about *abou
                   "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">evaluations, in the order in "
                   "which they ended</text>\n"
                   "<text class=\"n\" x=\"%d\" y=\"%d\" text-anchor=\"end\">failed</text>\n",
-                  LEFT, TOP, FLOOR, WIDTH - RIGHT, (TOP + FLOOR) / 2, what,
-                  (LEFT + WIDTH - RIGHT) / 2, NAME_AT, LEFT - 8, FAILED_AT + 4);
+                  LEFT, TOP, FLOOR, WIDTH - RIGHT, (TOP + FLOOR) / 2,
+                  axes->number ? rp_buf_text(&name) : what, (LEFT + WIDTH - RIGHT) / 2, NAME_AT,
+                  LEFT - 8, FAILED_AT + 4);
 }
 
 /* --- what was run ----------------------------------------------------------------------------- */
@@ -488,7 +628,7 @@ static size_t put_points(const struct axes *axes, const struct rp_search_result 
         if (tuned->outcome != RP_EVALUATION_OK) {
             put_cross(to, x, FAILED_AT);
         } else {
-            const double y = y_of(axes, tuned->runtime_ms);
+            const double y = y_of(axes, shown(axes, tuned));
 
             put_circle(to, tuned->phase[0], x, y);
             if (tuned->runtime_ms < least) {
@@ -522,16 +662,29 @@ static void put_legend(struct rp_buf *to)
     }
 }
 
-static void put_titles(const struct rp_search_result *result, size_t best,
+/** Writes "12.5 ms". */
+static void put_shown(const struct axes *axes, const struct rp_config_result *tuned,
+                      struct rp_buf *to)
+{
+    if (!axes->number) {
+        rp_buf_printf(to, "fastest: %.6g ms", tuned->runtime_ms);
+        return;
+    }
+    rp_buf_puts(to, "best: ");
+    put_text(to, axes->number->name, MOST_TITLE);
+    rp_buf_printf(to, " %.6g", rp_value_of_cost(axes->number, tuned->runtime_ms));
+}
+
+static void put_titles(const struct axes *axes, const struct rp_search_result *result, size_t best,
                        const struct rp_search_about *about, struct rp_buf *to)
 {
     rp_buf_printf(to, "<text x=\"%d\" y=\"24\" font-size=\"16\">Search of ", LEFT);
     put_text(to, about->name, MOST_TITLE);
     rp_buf_printf(to, "</text>\n<text x=\"%d\" y=\"43\">", LEFT);
-    if (best)
-        rp_buf_printf(to, "fastest: %.6g ms, evaluation %zu of %zu",
-                      result->tuned[best - 1].runtime_ms, best, result->tuned_count);
-    else
+    if (best) {
+        put_shown(axes, &result->tuned[best - 1], to);
+        rp_buf_printf(to, ", evaluation %zu of %zu", best, result->tuned_count);
+    } else
         rp_buf_printf(to, "none of %zu evaluations works", result->tuned_count);
     rp_buf_puts(to, "</text>\n");
     put_legend(to);
@@ -540,9 +693,8 @@ static void put_titles(const struct rp_search_result *result, size_t best,
 void rp_search_svg(const struct rp_search_options *options, const struct rp_search_result *result,
                    const struct rp_search_about *about, struct rp_buf *to)
 {
-    const struct axes axes = axes_of(result);
+    const struct axes axes = axes_of(options, result);
 
-    (void)options;
     rp_buf_printf(to,
                   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                   "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
@@ -553,7 +705,7 @@ void rp_search_svg(const struct rp_search_options *options, const struct rp_sear
                   "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
                   WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT);
     put_axes(&axes, about, to);
-    put_titles(result, put_points(&axes, result, to), about, to);
+    put_titles(&axes, result, put_points(&axes, result, to), about, to);
     rp_buf_puts(to, "</svg>\n");
 }
 
@@ -592,9 +744,42 @@ static json_t *times(const struct rp_fair_t4_result *result)
     return object;
 }
 
-static json_t *result_json(const struct rp_space *space, const struct rp_fair_t4_result *result)
+/** Lists a measurement for each number, or the time alone. */
+static json_t *measurements(const struct rp_objectives *objectives,
+                            const struct rp_fair_t4_result *result)
 {
-    const bool correct = result->validity == RP_T4_CORRECT;
+    const char *failed = validities[result->validity].value;
+    json_t *list = json_array();
+
+    if (!objectives || !objectives->count)
+        json_append(&list, json_pack("{s:s,s:o,s:s}", "name", "time", "value",
+                                     failed ? json_string(failed) : json_real(result->runtime_ms),
+                                     "unit", "ms"));
+    for (size_t i = 0; objectives && i < objectives->count; i++) {
+        const struct rp_tuned_number *number = &objectives->numbers[i];
+
+        json_append(&list,
+                    json_pack("{s:s,s:o,s:s}", "name", number->name, "value",
+                              failed ? json_string(failed) : number_json(number, result->values[i]),
+                              "unit", rp_tuned_number_unit(number)));
+    }
+    return list;
+}
+
+static json_t *names_of_objectives(const struct rp_objectives *objectives)
+{
+    json_t *list = json_array();
+
+    if (!objectives || !objectives->goals)
+        json_append(&list, json_string("time"));
+    for (size_t i = 0; objectives && i < objectives->goals; i++)
+        json_append(&list, json_string(objectives->numbers[i].name));
+    return list;
+}
+
+static json_t *result_json(const struct rp_space *space, const struct rp_objectives *objectives,
+                           const struct rp_fair_t4_result *result)
+{
     json_t *object = json_object();
 
     if (result->timestamp)
@@ -603,12 +788,8 @@ static json_t *result_json(const struct rp_space *space, const struct rp_fair_t4
     json_set(&object, "times", times(result));
     json_set(&object, "invalidity", json_string(validities[result->validity].invalidity));
     json_set(&object, "correctness", json_integer(result->validity != RP_T4_CORRECTNESS));
-    json_set(&object, "measurements",
-             json_pack("[{s:s,s:o,s:s}]", "name", "time", "value",
-                       correct ? json_real(result->runtime_ms)
-                               : json_string(validities[result->validity].value),
-                       "unit", "ms"));
-    json_set(&object, "objectives", json_pack("[s]", "time"));
+    json_set(&object, "measurements", measurements(objectives, result));
+    json_set(&object, "objectives", names_of_objectives(objectives));
     return object;
 }
 
@@ -623,7 +804,7 @@ static int fair_t4_text(const struct rp_space *space, const struct rp_fair_t4_re
     json_t *root = json_object(), *list = json_array();
 
     for (size_t i = 0; i < count; i++)
-        json_append(&list, result_json(space, &results[i]));
+        json_append(&list, result_json(space, source->objectives, &results[i]));
     json_set(&root, "schema_version", json_string("1.0.0"));
     json_set(&root, "metadata",
              json_pack("{s:s,s:o,s:o,s:s}", "timeunit", "milliseconds", "name",

@@ -590,7 +590,7 @@ static int64_t ask(void *state)
 
     if (p->asked_count >= seeds(p) && p->best >= 0) {
         if (!p->has_model || p->told.count >= p->fitted_at + refit_every(p))
-            refit(p);
+            refit(p); /* After retell that is at once. */
         next = choose(p, &origin);
     }
     if (next < 0) {
@@ -617,11 +617,17 @@ static void tell_climb(struct portfolio *p, size_t config, enum rp_reported told
         p->climb.failures++;
 }
 
-static void tell(void *state, size_t config, enum rp_reported told, double ms)
+static void see_best(struct portfolio *p, size_t config, double log_ms)
 {
-    struct portfolio *p = state;
-    const double log_ms = told == RP_REPORTED_FAILED ? 0 : rp_exact_log(ms);
+    if (log_ms >= p->best_log)
+        return;
+    p->best = (int64_t)config;
+    p->best_log = log_ms;
+    p->origins[config] |= VISITED;
+}
 
+static void take(struct portfolio *p, size_t config, enum rp_reported told, double log_ms)
+{
     if (p->origins[config] == FREE) {
         p->origins[config] = SEED;
         p->asked[p->asked_count++] = (uint32_t)config;
@@ -630,15 +636,45 @@ static void tell(void *state, size_t config, enum rp_reported told, double ms)
     p->told_as[config] = (uint32_t)p->told.count;
     if ((p->origins[config] & ~VISITED) == CLIMB)
         tell_climb(p, config, told, log_ms);
-    if (told != RP_REPORTED_OK || log_ms >= p->best_log)
+    if (told != RP_REPORTED_OK)
         return;
-    p->best = (int64_t)config;
-    p->best_log = log_ms;
-    p->origins[config] |= VISITED;
+    see_best(p, config, log_ms);
     if (log_ms < p->stale_log - progress) {
         p->stale_log = log_ms;
         p->stale_since = p->told.count;
     }
+}
+
+static void tell(void *state, size_t config, enum rp_reported told, double ms)
+{
+    take(state, config, told, told == RP_REPORTED_FAILED ? 0 : rp_exact_log(ms));
+}
+
+static void tell_log(void *state, size_t config, double log_cost)
+{
+    take(state, config, RP_REPORTED_OK, log_cost);
+}
+
+/** The climb goes on from where it is, if anything was there. The model is made anew. */
+static void retell(void *state, double (*log_of)(const void *context, size_t config),
+                   const void *context)
+{
+    struct portfolio *p = state;
+
+    p->best_log = HUGE_VAL;
+    for (size_t i = 0; i < p->told.count; i++) {
+        struct rp_observation *o = &p->told.items[i];
+
+        if (o->told != RP_REPORTED_OK)
+            continue;
+        o->log_ms = log_of(context, o->config);
+        see_best(p, o->config, o->log_ms);
+    }
+    if (p->climb.started)
+        p->climb.log_ms = p->told.items[p->told_as[p->climb.at] - 1].log_ms;
+    p->stale_log = p->best_log;
+    p->stale_since = p->told.count;
+    p->fitted_at = 0;
 }
 
 static const char *phase(const void *state)
@@ -656,6 +692,8 @@ static const struct rp_strategy portfolio_strategy = {
     .open = open_portfolio,
     .ask = ask,
     .tell = tell,
+    .tell_log = tell_log,
+    .retell = retell,
     .phase = phase,
     .close = close_portfolio,
 };

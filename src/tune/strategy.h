@@ -43,6 +43,12 @@ struct rp_strategy {
     /** It is also called for a configuration that was not asked for, while none is running: it
      * never will be asked for. */
     void (*tell)(void *state, size_t config, enum rp_reported told, double ms);
+    /** Tells that one ran well, by the logarithm of what is minimised. Of several objectives that
+     * is not the same during all of the search: then retell comes, where log_of has it of each
+     * configuration that was told so. Both are NULL where the strategy does not look at times. */
+    void (*tell_log)(void *state, size_t config, double log_cost);
+    void (*retell)(void *state, double (*log_of)(const void *context, size_t config),
+                   const void *context);
     /** Says how the last answer was found: "seed" (without any result) or "predict". */
     const char *(*phase)(const void *state);
     void (*close)(void *state);

@@ -279,6 +279,8 @@ const char *rp_objective_word(enum rp_objective objective)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+static const char printed_word[] = "printed";
+
 static int set(json_t *object, const char *key, json_t *value)
 {
     return object && json_object_set_new(object, key, value) == 0 ? 0 : -1;
@@ -299,9 +301,28 @@ static int set_build(json_t *object, const struct rp_evaluation_request *r)
            set(object, "build_timeout_ns", json_integer(r->build_timeout_ns));
 }
 
+/** Makes [{"source": "vgprs"}, {"source": "printed", "pattern": RE}, ...]. */
+static json_t *json_of_numbers(const struct rp_evaluation_request *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->number_count; i++) {
+        const char *word = rp_number_rows[r->numbers[i].source].word;
+        json_t *number = json_pack("{s:s}", "source", word ? word : printed_word);
+
+        if (r->numbers[i].pattern)
+            json_object_set_new(number, "pattern", json_of_text(r->numbers[i].pattern));
+        json_array_append_new(list, number);
+    }
+    return list;
+}
+
 static int set_objective(json_t *object, const struct rp_evaluation_request *r)
 {
     int failed = set(object, "objective", json_string(objective_words[r->objective]));
+
+    if (r->number_count)
+        failed |= set(object, "numbers", json_of_numbers(r));
 
     if (r->objective != RP_OBJECTIVE_OUTPUT)
         return failed;
@@ -361,12 +382,48 @@ static int take_build(const json_t *object, struct rp_evaluation_request *r, str
     return rc;
 }
 
+static int take_number(const json_t *json, struct rp_wanted_number *to, struct rp_err *err)
+{
+    const char *words[RP_NUMBER_SOURCES];
+    size_t source = 0;
+    int rc;
+
+    for (size_t i = 0; i < RP_NUMBER_SOURCES; i++)
+        words[i] = rp_number_rows[i].word ? rp_number_rows[i].word : printed_word;
+    rc = take_word(json, "source", words, RP_NUMBER_SOURCES, &source, err);
+    to->source = (enum rp_number_source)source;
+    return rc < 0 ? rc
+                  : json_take_text(json, "pattern", to->source == RP_NUMBER_PRINTED, &to->pattern,
+                                   err);
+}
+
+/** Without the key no further numbers are wanted. */
+static int take_wanted(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
+{
+    const json_t *list = json_object_get(object, "numbers");
+    int rc = 0;
+
+    if (list && (!json_is_array(list) || json_array_size(list) > RP_MAX_NUMBERS))
+        return fail_member(err, "numbers", "a list of at most 8 numbers");
+    while (rc == 0 && r->number_count < json_array_size(list)) {
+        rc = take_number(json_array_get(list, r->number_count), &r->numbers[r->number_count], err);
+        r->number_count++;
+        if (rc == 0 && rp_number_rows[r->numbers[r->number_count - 1].source].traced &&
+            r->objective != RP_OBJECTIVE_DISPATCH)
+            rc = rp_fail(err, RP_BAD_INPUT,
+                         "\"numbers\" has one of records, and the run is not recorded");
+    }
+    return rc;
+}
+
 static int take_objective(const json_t *object, struct rp_evaluation_request *r, struct rp_err *err)
 {
     size_t objective = 0;
     int rc = take_word(object, "objective", objective_words, OBJECTIVES, &objective, err);
 
     r->objective = (enum rp_objective)objective;
+    if (rc == 0)
+        rc = take_wanted(object, r, err);
     if (rc < 0 || r->objective != RP_OBJECTIVE_OUTPUT)
         return rc;
     r->unit_ns = json_number_value(json_object_get(object, "unit_ns"));
@@ -443,12 +500,12 @@ int rp_evaluation_request_parse(const char *line, size_t bytes, struct rp_evalua
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-static json_t *runtimes(const struct rp_evaluation *e)
+static json_t *list_of(const double *numbers, size_t count)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; list && i < e->count; i++)
-        if (json_array_append_new(list, json_real(e->runtimes_ns[i])) != 0) {
+    for (size_t i = 0; list && i < count; i++)
+        if (json_array_append_new(list, json_real(numbers[i])) != 0) {
             json_decref(list);
             return NULL;
         }
@@ -458,10 +515,12 @@ static json_t *runtimes(const struct rp_evaluation *e)
 int rp_evaluation_write(const struct rp_evaluation *e, struct rp_buf *to, struct rp_err *err)
 {
     json_t *object = json_object();
+    const size_t numbers = e->count * e->number_count;
     const int failed = set(object, "id", json_integer((json_int_t)e->id)) |
+                       (numbers ? set(object, "numbers", list_of(e->numbers, numbers)) : 0) |
                        set(object, "outcome", json_string(outcome_words[e->outcome])) |
                        set_text(object, "reason", e->reason) |
-                       set(object, "runtimes_ns", runtimes(e)) |
+                       set(object, "runtimes_ns", list_of(e->runtimes_ns, e->count)) |
                        set(object, "signaled", json_boolean(e->signaled)) |
                        set(object, "status", json_integer(e->status)) |
                        set(object, "cap_ns", json_integer(e->cap_ns)) |
@@ -495,6 +554,28 @@ static int take_runtimes(const json_t *object, struct rp_evaluation *e, struct r
     return 0;
 }
 
+/** There are as many of each sample; nobody else says how many. */
+static int take_numbers(const json_t *object, struct rp_evaluation *e, struct rp_err *err)
+{
+    const json_t *list = json_object_get(object, "numbers");
+    const size_t count = json_array_size(list);
+
+    if (!list)
+        return 0;
+    if (e->count == 0 || count == 0 || count % e->count || count / e->count > RP_MAX_NUMBERS)
+        return fail_member(err, "numbers", "a list of some numbers of each sample");
+    e->number_count = count / e->count;
+    e->numbers = rp_alloc_zero(count, sizeof *e->numbers);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *number = json_array_get(list, i);
+
+        e->numbers[i] = json_number_value(number);
+        if (!json_is_number(number) || !isfinite(e->numbers[i]))
+            return rp_fail(err, RP_BAD_INPUT, "\"numbers\" has what is no number");
+    }
+    return 0;
+}
+
 static int take_times(const json_t *object, struct rp_evaluation *e, struct rp_err *err)
 {
     int rc = json_take_integer(object, "cap_ns", 0, INT64_MAX, &e->cap_ns, err);
@@ -507,7 +588,9 @@ static int take_times(const json_t *object, struct rp_evaluation *e, struct rp_e
         rc = json_take_integer(object, "bench_ns", 0, INT64_MAX, &e->bench_ns, err);
     if (rc == 0)
         rc = take_optional_ns(object, "warmup_ns", &e->warmup_ns, err);
-    return rc < 0 ? rc : take_runtimes(object, e, err);
+    if (rc == 0)
+        rc = take_runtimes(object, e, err);
+    return rc < 0 ? rc : take_numbers(object, e, err);
 }
 
 static int take_answer(const json_t *object, struct rp_evaluation *e, struct rp_err *err)
@@ -572,7 +655,7 @@ int rp_worker_hello_write(const struct rp_worker_hello *h, struct rp_buf *to, st
     return json_write_line(object, to, err);
 }
 
-static int take_numbers(const json_t *object, struct rp_worker_hello *h, struct rp_err *err)
+static int take_hello_numbers(const json_t *object, struct rp_worker_hello *h, struct rp_err *err)
 {
     int64_t protocol = 0, units = 0, version = 0;
     int rc = json_take_integer(object, "protocol", 1, INT32_MAX, &protocol, err);
@@ -601,7 +684,7 @@ static int take_hello(const json_t *object, struct rp_worker_hello *h, struct rp
                  {"gpu", &h->on.gpu},      {"rocm", &h->on.rocm}, {"visible", &h->visible},
                  {"timing", &h->on.timing}};
     const char *device = json_string_value(json_object_get(object, "device"));
-    int rc = take_numbers(object, h, err);
+    int rc = take_hello_numbers(object, h, err);
 
     for (size_t i = 0; rc == 0 && i < sizeof texts / sizeof *texts; i++)
         rc = json_take_text(object, texts[i].key, true, texts[i].to, err);

@@ -121,6 +121,7 @@ static char *why_of_trace(const char *tag, const char *value, bool closed)
     struct rp_store_writer *writer;
     char *db = rp_path_join(scratch_dir, "trace.db"), *why = NULL;
     const struct rp_run run = {.db_paths = &db, .db_count = 1};
+    struct sum sum = {0};
     bool failed = false;
     double ns = 0;
 
@@ -129,7 +130,7 @@ static char *why_of_trace(const char *tag, const char *value, bool closed)
     if (tag)
         assert_int_equal(rp_store_put_metadata(writer, tag, value, &err), 0);
     assert_int_equal(rp_store_writer_commit(writer, &err), 0);
-    if (objective_of_dispatches(&run, RP_DEVICE_SOFTWARE, &ns, &why, &failed, &err) < 0)
+    if (objective_of_dispatches(&run, RP_DEVICE_SOFTWARE, &sum, &ns, &why, &failed, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(failed, tag && strcmp(tag, RP_STORE_LAUNCHES_TAG) == 0);
     free(db);

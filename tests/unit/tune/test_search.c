@@ -611,7 +611,7 @@ static struct rp_search_result search_journaled(const struct rp_search_options *
                     : rp_journal_create(path, &folder.journal, &err);
 
     assert_int_equal(rc, 0);
-    rp_journal_runner_open(&folder, options->space, &inner, &runner);
+    rp_journal_runner_open(&folder, options->space, 0, &inner, &runner);
     if (rp_search(options, &runner, &result, &err) < 0)
         fail_msg("%s", err.text);
     rp_journal_runner_close(&runner);

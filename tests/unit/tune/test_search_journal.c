@@ -106,7 +106,7 @@ static void begin(struct session *s, bool resume)
     assert_int_equal(resume ? rp_journal_resume(path, &s->folder.journal, &cut, &err)
                             : rp_journal_create(path, &s->folder.journal, &err),
                      0);
-    rp_journal_runner_open(&s->folder, space, &s->under, &s->runner);
+    rp_journal_runner_open(&s->folder, space, 0, &s->under, &s->runner);
 }
 
 static void end(struct session *s)

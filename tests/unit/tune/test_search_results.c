@@ -184,7 +184,7 @@ static char *draw(size_t count, double low, double high, size_t fails, const cha
             .outcome = fails && i % fails == 0 ? RP_EVALUATION_FAILED : RP_EVALUATION_OK,
             .phase = i < 10 ? "seed" : "predict",
             .runtime_ms = low + (high - low) * (double)(i % 7) / 6};
-    rp_search_svg(NULL, &result, &about, &svg);
+    rp_search_svg(&(struct rp_search_options){0}, &result, &about, &svg);
     assert_false(svg.failed);
     return rp_buf_steal(&svg);
 }

@@ -112,6 +112,43 @@ static void requests_come_back(void **state)
     rp_evaluation_request_free(&got);
 }
 
+static void numbers_come_back(void **state)
+{
+    char *argv[] = {(char[]){"./k"}, NULL};
+    struct rp_evaluation_request r = {
+        .command = {.argv = argv},
+        .timeout_ns = 1,
+        .samples = 1,
+        .numbers = {{RP_NUMBER_VGPRS, NULL}, {RP_NUMBER_PRINTED, (char[]){"x=([0-9]+)"}}},
+        .number_count = 2};
+    double times[] = {1, 2}, numbers[] = {64, -3, 64, 0};
+    const struct rp_evaluation e = {
+        .runtimes_ns = times, .count = 2, .numbers = numbers, .number_count = 2};
+    struct rp_evaluation_request got;
+    struct rp_evaluation answer;
+    struct rp_err err = RP_ERR_INIT;
+    rp_autobuf line = {0}, refused = {0}, answered = {0};
+
+    (void)state;
+    assert_int_equal(rp_evaluation_request_write(&r, &line, &err), 0);
+    got = parse_request(line.data);
+    assert_int_equal(got.number_count, 2);
+    assert_true(got.numbers[0].source == RP_NUMBER_VGPRS && !got.numbers[0].pattern);
+    assert_string_equal(got.numbers[1].pattern, "x=([0-9]+)");
+    rp_evaluation_request_free(&got);
+    /* Registers are in the records, which a run that is timed by the clock has not. */
+    r.objective = RP_OBJECTIVE_WALL;
+    assert_int_equal(rp_evaluation_request_write(&r, &refused, &err), 0);
+    assert_int_equal(rp_evaluation_request_parse(refused.data, refused.len, &got, &err),
+                     -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, "the run is not recorded"));
+    assert_int_equal(rp_evaluation_write(&e, &answered, &err), 0);
+    assert_int_equal(rp_evaluation_parse(answered.data, answered.len, &answer, &err), 0);
+    assert_true(answer.count == 2 && answer.number_count == 2);
+    assert_memory_equal(answer.numbers, numbers, sizeof numbers);
+    rp_evaluation_free(&answer);
+}
+
 static void small_requests_come_back(void **state)
 {
     char *argv[] = {(char[]){"./k"}, NULL};
@@ -402,10 +439,15 @@ static void too_long_a_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_come_back), cmocka_unit_test(small_requests_come_back),
-        cmocka_unit_test(what_is_no_request), cmocka_unit_test(answers_come_back),
-        cmocka_unit_test(what_is_no_answer),  cmocka_unit_test(hellos_come_back_and_are_compared),
-        cmocka_unit_test(lines_from_a_pipe),  cmocka_unit_test(too_long_a_line),
+        cmocka_unit_test(requests_come_back),
+        cmocka_unit_test(numbers_come_back),
+        cmocka_unit_test(small_requests_come_back),
+        cmocka_unit_test(what_is_no_request),
+        cmocka_unit_test(answers_come_back),
+        cmocka_unit_test(what_is_no_answer),
+        cmocka_unit_test(hellos_come_back_and_are_compared),
+        cmocka_unit_test(lines_from_a_pipe),
+        cmocka_unit_test(too_long_a_line),
     };
 
     return cmocka_run_group_tests(tests, fill_megabyte, free_megabyte);
