@@ -296,9 +296,26 @@ static void put_graph(const json_t *dag, struct rp_buf *to)
     rp_buf_puts(to, ".\n");
 }
 
+/** Finds the program's own kernel that took most time; of the runtime's, which copy and fill, one
+ * only where there is no other. */
+static const json_t *first_kernel(const json_t *kernels)
+{
+    const json_t *kernel;
+    size_t i;
+
+    json_array_foreach(kernels, i, kernel)
+    {
+        const char *name = text_of(kernel, "name");
+
+        if (name && strncmp(name, "__amd_rocclr_", 13) != 0)
+            return kernel;
+    }
+    return json_array_get(kernels, 0);
+}
+
 static void put_roofline(const json_t *roofline, struct rp_buf *to)
 {
-    const json_t *first = json_array_get(json_object_get(roofline, "kernels"), 0);
+    const json_t *first = first_kernel(json_object_get(roofline, "kernels"));
     const char *reason = text_of(roofline, "reason"), *bound = text_of(first, "bound");
     const size_t count = json_array_size(json_object_get(roofline, "kernels"));
 
@@ -511,7 +528,7 @@ static void put_tuned(const json_t *object, struct rp_buf *to)
 
 /* --- history, bench and doctor ------------------------------------------------------------- */
 
-/** Adds "reduce of ./app is 1.033x slower since result 13". */
+/** Adds "reduce of ./app is 1.033x slower since commit 2f6a (result 13)". */
 static void put_change(const json_t *series, struct rp_buf *to)
 {
     const json_t *changes = json_object_get(series, "changes");
@@ -522,7 +539,10 @@ static void put_change(const json_t *series, struct rp_buf *to)
                   program && *program ? program : "-", kernel ? "is" : "are",
                   last ? rp_speed_change(1 / number_of(last, "ratio")).text
                        : text_of(series, "state"));
-    if (last)
+    if (last && text_of(last, "commit"))
+        rp_buf_printf(to, " since commit %s (result %lld)", text_of(last, "commit"),
+                      count_of(last, "since"));
+    else if (last)
         rp_buf_printf(to, " since result %lld", count_of(last, "since"));
 }
 

@@ -165,6 +165,7 @@ static void add_change(struct rp_json_writer *json, const struct rp_series *s,
                        const struct rp_change *c)
 {
     rp_json_add_object(json, NULL);
+    rp_json_add_text(json, "commit", s->points[c->at].result->commit);
     rp_json_add_int(json, "found_in", s->points[c->found].result->id);
     add(json, "ratio", c->ratio);
     rp_json_add_int(json, "since", s->points[c->at].result->id);

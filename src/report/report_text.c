@@ -338,18 +338,26 @@ void rp_page_words(const struct rp_page *page, enum rp_ink how, unsigned indent,
     }
 }
 
+/** Says whether it is this model, also with its version behind it: "detailed (version 13)". */
+static bool is_model(const char *model, const char *word)
+{
+    const size_t bytes = strlen(word);
+
+    return strncmp(model, word, bytes) == 0 && (!model[bytes] || model[bytes] == ' ');
+}
+
 void rp_software_line(const struct rp_page *page, const char *model)
 {
-    if (model && strcmp(model, "off") == 0)
+    if (model && is_model(model, "off"))
         rp_page_text(page, RP_INK_YELLOW, 0,
                      "SOFTWARE DEVICE: timing was off, the times mean nothing");
     else
         rp_page_line(page, RP_INK_YELLOW, 0,
                      "SOFTWARE DEVICE: modelled time (%s), not hardware time",
-                     !model                           ? "software device"
-                     : strcmp(model, "detailed") == 0 ? "detailed timing"
-                     : strcmp(model, "warm") == 0     ? "detailed timing, warm caches"
-                                                      : "counts timing");
+                     !model                        ? "software device"
+                     : is_model(model, "detailed") ? "detailed timing"
+                     : is_model(model, "warm")     ? "detailed timing, warm caches"
+                                                   : "counts timing");
 }
 
 const char *rp_not_modelled(const char *device, const char *model)

@@ -281,19 +281,36 @@ static const char *below(const char *root, const char *path)
                : NULL;
 }
 
+/* Names what git is to leave out. It refuses to be told so of what it ignores already.
+ * @param ret_word NULL: nothing */
+static int exclude(const char *root, const char *path, char **ret_word, struct rp_err *err)
+{
+    const char *inside = below(root, path);
+    const struct call call = {.root = root,
+                              .words = WORDS("check-ignore", "-q", "--", inside ? inside : "")};
+    struct rp_proc_end end = {0};
+    rp_autobuf said = {0}, complaint = {0};
+    int rc = inside ? run(&call, &end, &said, &complaint, err) : 0;
+
+    if (rc == 0 && inside && !succeeded(&end))
+        *ret_word = rp_format(":(exclude,literal)%s", inside);
+    return rc;
+}
+
 static int add_all(const char *root, const char *leave_out, const char *scratch, const char *index,
                    struct rp_err *err)
 {
-    const char *inside = below(root, leave_out), *other = below(root, scratch);
-    rp_autofree char *exclude = rp_format(":(exclude,literal)%s", inside ? inside : "");
-    rp_autofree char *own = rp_format(":(exclude,literal)%s", other ? other : "");
-    const struct call call = {.root = root,
-                              .index = index,
-                              .words = WORDS("add", "--all", "--", ".",
-                                             inside  ? exclude
-                                             : other ? own
-                                                     : NULL,
-                                             inside && other ? own : NULL)};
+    rp_autofree char *result = NULL, *own = NULL;
+    int rc = exclude(root, leave_out, &result, err);
+
+    if (rc == 0)
+        rc = exclude(root, scratch, &own, err);
+    if (rc < 0)
+        return rc;
+    const struct call call = {
+        .root = root,
+        .index = index,
+        .words = WORDS("add", "--all", "--", ".", result ? result : own, result ? own : NULL)};
     rp_autobuf said = {0};
 
     return must_run(&call, RP_ENVIRONMENT, &said, err);

@@ -30,7 +30,16 @@ done
 mkdir skill
 cd skill
 cp "$SOURCE/examples/vector_add.hip" "$SOURCE/examples/check.h" "$SOURCE/tests/data/tune/made.json" ../space.json .
-skill=$SOURCE/agent-skill
+skill=$SOURCE/skills/rocm-perf-lab
+cp "$skill"/evals/files/step.json .
+cp "$skill"/evals/files/rows.hip app.hip
+cp "$skill"/evals/files/rows.hip old.hip
+cp "$skill"/evals/files/rows_new.hip new.hip
+echo '{"version": 1, "build": "hipcc -O3 -g app.hip -o app", "programs": [{"name": "app", "command": ["./app"]}]}' >rocm-perf.json
+git init -q .
+echo '*' >.gitignore
+git add -f app.hip rocm-perf.json
+git -c user.name=test -c user.email=test@localhost commit -qm base
 for page in "$skill/SKILL.md" "$skill"/references/{cli,profiling,autotune,replay,optimize}.md; do
     sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$page" >commands
     [ -s commands ] || fail "$page has no example"

@@ -15,7 +15,7 @@ expect 0 rocm-perf-lab --version
 version=$(cut -d' ' -f2 out)
 [ -f "$inst/share/man/man1/rocm-perf-profile.1" ] || fail 'man page'
 [ -f "$inst/share/rocm-perf-lab/schemas/dag.schema.json" ] || fail schema
-[ -f "$inst/share/rocm-perf-lab/agent-skill/references/cli.md" ] || fail 'agent skill'
+[ -f "$inst/share/rocm-perf-lab/skills/rocm-perf-lab/references/cli.md" ] || fail 'agent skill'
 # Who has no ROCm is told what makes one (tests/e2e/setup).
 expect 4 env -u ROCM_PATH ROCM_PERF_CACHE="$PWD/none" rocm-perf doctor
 says out '; run rocm-perf setup'

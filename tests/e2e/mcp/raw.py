@@ -312,6 +312,7 @@ def holds_changes(folder):
     git = ["git", "-C", repository, "-c", "user.name=t", "-c", "user.email=t@localhost"]
     put("says", "#!/bin/sh\necho hello\n")
     put("seconds", "0")
+    put(".gitignore", "results\n")  # as a user may write who has seen the folder once
     put("rocm-perf.json", json.dumps(CONFIG))
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
         subprocess.run(git + words, check=True)

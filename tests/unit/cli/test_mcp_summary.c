@@ -36,7 +36,7 @@ static void results_of_tools(void **state)
          "Passed: all 9 gates hold.\n"},
         {"ci",
          "{\"verdict\": \"failed\", \"sentence\": \"2 of 9 gates fail\", \"device\": \"software\", "
-         "\"timing\": \"detailed\", \"gates\": [{\"outcome\": \"undecided\", \"program\": \"mm\", "
+         "\"timing\": \"detailed (version 9)\", \"gates\": [{\"outcome\": \"undecided\", \"program\": \"mm\", "
          "\"sentence\": \"noise\", \"notes\": []}, {\"outcome\": \"fails\", \"program\": \"mm\", "
          "\"sentence\": \"14.2 % slower than base\", \"notes\": [{\"text\": \"sums\"}]}, "
          "{\"outcome\": "
@@ -81,6 +81,12 @@ static void results_of_tools(void **state)
          "{\"kernels\": [{\"name\": \"k\", \"time_ns\": 1000, \"bound\": \"hbm\", \"bound_share\": "
          "0.5}]}",
          "1 kernel; k (1.000 µs): limiter hbm, 50.0 % of peak.\n"},
+        {"analyze",
+         "{\"kernels\": [{\"name\": \"__amd_rocclr_fillBufferAligned\", \"time_ns\": 9000, "
+         "\"bound\": "
+         "\"l2\", \"bound_share\": 0.1}, {\"name\": \"k\", \"time_ns\": 1000, \"bound\": \"hbm\", "
+         "\"bound_share\": 0.5}]}",
+         "2 kernels; k (1.000 µs): limiter hbm, 50.0 % of peak.\n"},
         {"analyze",
          "{\"thread_trace\": [{\"kernel\": \"k\", \"stall_reasons\": {\"a\": 1, \"b\": 5}, "
          "\"sums\": "
@@ -136,6 +142,12 @@ static void results_of_tools(void **state)
          "\"k\", \"program\": \"./app\", \"changes\": [{\"ratio\": 1.25, \"since\": 7}]}]}",
          "k of ./app is 1.25x slower since result 7; of 2 series 1 is slower, 0 faster, 0 "
          "undecided.\n"},
+        {"history",
+         "{\"series\": [{\"state\": \"faster\", \"kernel\": null, \"program\": \"./app\", "
+         "\"changes\": "
+         "[{\"ratio\": 0.5, \"since\": 7, \"commit\": \"2f6a\"}]}]}",
+         "All kernels of ./app are 2.0x faster since commit 2f6a (result 7); of 1 series 0 are "
+         "slower, 1 faster, 0 undecided.\n"},
         {"history", "{\"series\": [{\"state\": \"undecided\"}, {\"state\": \"steady\"}]}",
          "Undecided: 1 of 2 series needs more results.\n"},
         {"history", "{\"series\": [{\"state\": \"steady\", \"software\": true}]}",
