@@ -36,7 +36,8 @@ static void results_of_tools(void **state)
          "Passed: all 9 gates hold.\n"},
         {"ci",
          "{\"verdict\": \"failed\", \"sentence\": \"2 of 9 gates fail\", \"device\": \"software\", "
-         "\"timing\": \"detailed (version 9)\", \"gates\": [{\"outcome\": \"undecided\", \"program\": \"mm\", "
+         "\"timing\": \"detailed (version 9)\", \"gates\": [{\"outcome\": \"undecided\", "
+         "\"program\": \"mm\", "
          "\"sentence\": \"noise\", \"notes\": []}, {\"outcome\": \"fails\", \"program\": \"mm\", "
          "\"sentence\": \"14.2 % slower than base\", \"notes\": [{\"text\": \"sums\"}]}, "
          "{\"outcome\": "
