@@ -272,10 +272,14 @@ static void call_tool(struct state *s, const struct rp_mcp_message *m, bool mode
         refuse_tool(s, m->id, name);
         return;
     }
-    if ((arguments && !json_is_object(arguments)) ||
-        (token && !json_is_string(token) && !json_is_integer(token))) {
-        refuse(s, m->id, RP_MCP_BAD_PARAMS,
-               "arguments is not an object, or progressToken neither a string nor an integer");
+    if (json_is_null(arguments)) /* as some clients write what they do not give */
+        arguments = NULL;
+    if (arguments && !json_is_object(arguments)) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS, "arguments is not an object");
+        return;
+    }
+    if (token && !json_is_string(token) && !json_is_integer(token)) {
+        refuse(s, m->id, RP_MCP_BAD_PARAMS, "progressToken is neither a string nor an integer");
         return;
     }
     if (rp_mcp_command_make(tool, arguments, s->server->workspace, &command, &err) < 0) {

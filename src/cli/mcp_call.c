@@ -246,8 +246,10 @@ static void add_block(json_t *content, const char *text, size_t bytes)
 json_t *rp_mcp_call_failure(const char *text)
 {
     json_t *content = json_array();
+    rp_autobuf line = {0};
 
-    add_block(content, text, strlen(text));
+    rp_escape(&line, text); /* It may have what the client sent. */
+    add_block(content, rp_buf_text(&line), line.len);
     return json_pack("{s:o, s:b}", "content", content, "isError", 1);
 }
 

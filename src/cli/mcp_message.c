@@ -67,6 +67,8 @@ static int take_members(struct rp_mcp_message *m, struct rp_err *err)
     m->kind = id ? RP_MCP_REQUEST : RP_MCP_NOTIFICATION;
     m->method = json_string_value(method);
     m->params = json_object_get(m->root, "params");
+    if (json_is_null(m->params)) /* as some clients write what they do not give */
+        m->params = NULL;
     if (m->params && !json_is_object(m->params))
         return message_refuse(err, RP_MCP_BAD_PARAMS, "params is not an object");
     return 0;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -220,8 +221,19 @@ static char *path_of(const char *rest, unsigned long *ret_page)
     return rp_strdup(rp_buf_text(&path));
 }
 
+/** Says whether an open file is the one at this path, which has no links: a folder on the way may
+ * have become one since the path was resolved. */
+static bool is_at(int fd, const char *path)
+{
+    rp_autofree char *own = rp_format("/proc/self/fd/%d", fd);
+    char target[PATH_MAX];
+    const ssize_t bytes = readlink(own, target, sizeof target);
+
+    return bytes > 0 && (size_t)bytes == strlen(path) && memcmp(target, path, (size_t)bytes) == 0;
+}
+
 /** Reads a file of text, which may be replaced meanwhile; a pipe would make the server wait.
- * @return NULL: it is no file, too large, or not text */
+ * @return NULL: it is no file, no longer there, too large, or not text */
 static char *file_text(const char *path, size_t *ret_bytes)
 {
     rp_autoclose int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
@@ -230,7 +242,8 @@ static char *file_text(const char *path, size_t *ret_bytes)
     struct stat st;
     ssize_t got = 1;
 
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_FILE_BYTES)
+    if (fd < 0 || !is_at(fd, path) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+        st.st_size > MOST_FILE_BYTES)
         return NULL;
     while (got > 0 && text.len <= MOST_FILE_BYTES) {
         got = read(fd, bytes, sizeof bytes);
@@ -313,15 +326,16 @@ static void add_document(struct walk *walk, const char *path, const char *what, 
 {
     const size_t root = strlen(walk->root);
     const char *name = path + root + (walk->root[root - 1] != '/');
-    rp_autobuf uri = {0};
+    rp_autobuf uri = {0}, shown = {0};
 
     put_uri(path, &uri);
+    rp_escape(&shown, name);
     if (is_listed(walk->list, rp_buf_text(&uri)))
         return;
-    json_array_append_new(walk->list,
-                          json_pack("{s:s, s:o, s:s, s:s, s:I}", "uri", rp_buf_text(&uri), "name",
-                                    rp_mcp_text(name, strlen(name)), "description", what,
-                                    "mimeType", "application/json", "size", (json_int_t)bytes));
+    json_array_append_new(
+        walk->list, json_pack("{s:s, s:o, s:s, s:s, s:I}", "uri", rp_buf_text(&uri), "name",
+                              rp_mcp_text(rp_buf_text(&shown), shown.len), "description", what,
+                              "mimeType", "application/json", "size", (json_int_t)bytes));
 }
 
 /** Says whether a folder may hold results: hidden ones are those of other programs, but for ours.

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "analyze/compare.h"
@@ -12,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/mcp.h"
 #include "optimize/session.h"
@@ -20,7 +22,9 @@
 enum {
     MOST_ANALYSIS_BYTES = 64 << 20,
     MOST_LINES = 3,
-    NEAR_PERCENT = 5, /**< within which bench calls a constant the model's own */
+    MOST_NAME_BYTES = 160,     /**< of a kernel, a path and the like: the JSON has it whole */
+    MOST_TEXT_BYTES = 1 << 10, /**< of a sentence */
+    NEAR_PERCENT = 5,          /**< within which bench calls a constant the model's own */
 };
 
 static void drop(json_t **json)
@@ -83,6 +87,92 @@ static void put_lines(const char *text, size_t most, struct rp_buf *to)
         bytes += text[bytes] == '\n';
         rp_buf_add(to, text, bytes);
     }
+}
+
+/* --- strings of others --------------------------------------------------------------------- */
+
+/** Appends a text without its end where it is too long. */
+static void put_cut(const char *text, size_t bytes, size_t most, struct rp_buf *to)
+{
+    size_t end = bytes;
+
+    if (bytes > most)
+        for (end = most; end && ((unsigned char)text[end] & 0xc0) == 0x80;)
+            end--;
+    rp_buf_add(to, text, end);
+    rp_buf_puts(to, end < bytes ? "..." : "");
+}
+
+/** Appends a sentence, in which names stand between backquotes. */
+static void put_sentence(const char *text, struct rp_buf *to)
+{
+    while (*text) {
+        const size_t bytes = strcspn(text, "`");
+        const char *end = text[bytes] ? strchr(text + bytes + 1, '`') : NULL;
+
+        rp_buf_add(to, text, bytes + (text[bytes] == '`'));
+        text += bytes + (text[bytes] == '`');
+        if (end) {
+            put_cut(text, (size_t)(end - text), MOST_NAME_BYTES, to);
+            rp_buf_puts(to, "`");
+            text = end + 1;
+        }
+    }
+}
+
+/** Keys of strings that are sentences of this suite's making. */
+static bool is_sentence(const char *key)
+{
+    static const char *const keys[] = {"text", "sentence", "reason", "problem", "message"};
+
+    for (size_t i = 0; key && i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+/** Makes a line of a string that may be anybody's, so that no name looks like a verdict, or is all
+ * that there is to read. */
+static json_t *in_line(const char *text, const char *key)
+{
+    rp_autobuf escaped = {0}, named = {0}, line = {0};
+
+    rp_escape(&escaped, text);
+    if (is_sentence(key))
+        put_sentence(rp_buf_text(&escaped), &named);
+    else
+        rp_buf_add(&named, rp_buf_text(&escaped), escaped.len);
+    put_cut(rp_buf_text(&named), named.len, is_sentence(key) ? MOST_TEXT_BYTES : MOST_NAME_BYTES,
+            &line);
+    return json_string(rp_buf_text(&line));
+}
+
+/** Copies a result with strings that are fit for a line.
+ * @param key of the value; NULL: of an array */
+static json_t *copy_in_lines(const json_t *from, const char *key)
+{
+    json_t *to, *value;
+    const char *name;
+    size_t i;
+
+    if (json_is_string(from))
+        return in_line(json_string_value(from), key);
+    if (json_is_array(from)) {
+        to = json_array();
+        json_array_foreach(from, i, value) json_array_append_new(to, copy_in_lines(value, key));
+        return to;
+    }
+    if (!json_is_object(from))
+        return json_deep_copy(from);
+    to = json_object();
+    json_object_foreach((json_t *)(uintptr_t)from, name, value)
+    {
+        rp_autobuf line = {0};
+
+        rp_escape(&line, name);
+        json_object_set_new(to, rp_buf_text(&line), copy_in_lines(value, name));
+    }
+    return to;
 }
 
 /* --- compare ------------------------------------------------------------------------------- */
@@ -197,8 +287,9 @@ static void put_verdict_of_profile(const struct rp_mcp_command *command, struct 
     rp_autofree char *file = whole ? rp_path_join(whole, "analysis.json") : NULL;
     rp_autofree char *text = file ? rp_read_text(file, MOST_ANALYSIS_BYTES) : NULL;
     rp_cleanup(drop) json_t *analysis = text ? json_loads(text, 0, NULL) : NULL;
+    rp_cleanup(drop) json_t *lines = analysis ? copy_in_lines(analysis, NULL) : NULL;
 
-    put_program(analysis, to);
+    put_program(lines, to);
 }
 
 /** Says how long the program's kernels took, and which took most. */
@@ -697,10 +788,11 @@ static void put_all(const struct rp_mcp_tool *tool, const struct rp_mcp_command 
 void rp_mcp_put_summary(const struct rp_mcp_tool *tool, const struct rp_mcp_command *command,
                         const json_t *object, struct rp_buf *to)
 {
+    rp_cleanup(drop) json_t *lines = copy_in_lines(object, NULL);
     rp_autobuf text = {0};
     const char *note;
 
-    put_all(tool, command, object, &text);
+    put_all(tool, command, lines, &text);
     /* What the times are is said in any case. */
     note = strstr(rp_buf_text(&text), "SOFTWARE DEVICE");
     put_lines(rp_buf_text(&text), MOST_LINES - (note && !note[strcspn(note, "\n") + 1]), to);

@@ -377,6 +377,14 @@ static int add(struct rp_mcp_command *c, char *word)
     return 0;
 }
 
+/** Returns the value of an argument; null, as some clients write what they do not give, is none. */
+static const json_t *value_of(const json_t *arguments, const char *name)
+{
+    const json_t *value = json_object_get(arguments, name);
+
+    return json_is_null(value) ? NULL : value;
+}
+
 static int wrong(const struct rp_row *row, const char *what, struct rp_err *err)
 {
     return rp_fail(err, RP_USAGE, "argument %s: %s", row->argument, what);
@@ -504,8 +512,7 @@ static int check_paths(const struct rp_mcp_tool *tool, const json_t *arguments,
 
     while (rc == 0 && workspace && (row = rp_mcp_argument_next(tool, row)) != NULL)
         if (is_path(row))
-            rc = check_paths_of(tool, row, json_object_get(arguments, row->argument), workspace, c,
-                                err);
+            rc = check_paths_of(tool, row, value_of(arguments, row->argument), workspace, c, err);
     return rc;
 }
 
@@ -561,7 +568,7 @@ static int add_arguments(const struct rp_mcp_tool *tool, const json_t *arguments
 
     while (rc == 0 && (row = rp_mcp_argument_next(tool, row)) != NULL)
         if (place_of(row) == place)
-            rc = add_argument(tool, row, json_object_get(arguments, row->argument), c, err);
+            rc = add_argument(tool, row, value_of(arguments, row->argument), c, err);
     return rc;
 }
 
@@ -598,7 +605,7 @@ static int check_names(const struct rp_mcp_tool *tool, const json_t *arguments, 
 static int take_directory(const json_t *arguments, const struct rp_mcp_workspace *workspace,
                           struct rp_mcp_command *c, struct rp_err *err)
 {
-    const json_t *value = json_object_get(arguments, "directory");
+    const json_t *value = value_of(arguments, "directory");
 
     if (!value)
         return 0;

@@ -2,6 +2,7 @@
 
 Nothing here waits for a time to pass: each step waits for a message of the server.
 """
+import ctypes
 import json
 import os
 import shutil
@@ -234,6 +235,46 @@ def resources(folder):
     server.send("resources/list", 10, _meta=MODERN)
     result = server.read()["result"]
     assert result["ttlMs"] == 0 and result["cacheScope"] == "private" and result["resultType"] == "complete", result
+    server.end()
+
+
+EXCHANGE = 2  # of renameat2, in one step
+
+
+def swapped(folder):
+    """A folder that becomes a link to another one all the time: what is outside of the workspace is never read. And a name
+    has no line of its own."""
+    inside, outside = os.path.join(folder, "inside"), os.path.join(folder, "outside")
+    paths = [os.path.join(inside, name) for name in ("turns", "other")]
+    for path in (outside, paths[0]):
+        os.makedirs(path)
+        with open(os.path.join(path, "text"), "w", encoding="utf-8") as file:
+            file.write(os.path.basename(path))
+    os.symlink(outside, paths[1])
+    libc, words = ctypes.CDLL(None), [path.encode() for path in paths]
+    swapper = os.fork()
+    if swapper == 0:
+        while libc.renameat2(-100, words[0], -100, words[1], EXCHANGE) == 0:
+            pass
+        os._exit(1)
+    try:
+        server, answers = Server(cwd=inside, allow=None), {}
+        for id in range(3000):
+            server.send("resources/read", id, uri=f"file://{paths[0]}/text")
+            message = server.read()
+            seen = message["result"]["contents"][0]["text"] if "result" in message else "refused"
+            answers[seen] = answers.get(seen, 0) + 1
+    finally:
+        os.kill(swapper, signal.SIGKILL)
+        os.waitpid(swapper, 0)
+    assert set(answers) == {"turns", "refused"}, answers
+    os.mkdir(os.path.join(inside, "a\nb"))
+    shutil.copy(SOURCE + "/tests/data/compare/before.json", os.path.join(inside, "a\nb", "profile.json"))
+    server.send("resources/list", 1)
+    one, = server.read()["result"]["resources"]
+    assert one["name"] == "a\\x0ab/profile.json" and one["uri"].endswith("/a%0Ab/profile.json"), one
+    server.send("tools/call", 2, name="profile", arguments=None)
+    assert text(server.read()["result"]) == "argument program: is missing"
     server.end()
 
 
@@ -471,7 +512,7 @@ def main():
     modern()
     listed()
     calls()
-    for scenario in (workspace, resources, keeps_and_writes, holds_changes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
+    for scenario in (workspace, resources, swapped, keeps_and_writes, holds_changes, finishes_what_was_interrupted, lambda folder: cancelled(folder, False), lambda folder: cancelled(folder, True), says_much_or_nothing):
         folder = tempfile.mkdtemp()
         try:
             scenario(folder)

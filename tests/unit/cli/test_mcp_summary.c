@@ -1,4 +1,5 @@
 /* Summaries of results, of what commands print as JSON. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,6 +237,30 @@ static void what_is_no_result(void **state)
         }
 }
 
+/* A name makes no line of its own, and does not hide what is said of it behind its length. */
+static void names_of_others(void **state)
+{
+    char json[4096], name[2000];
+    rp_autobuf text = {0};
+
+    (void)state;
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = '\0';
+    snprintf(json, sizeof json,
+             "{\"critical_path_ns\": 4000, \"makespan_ns\": 5000, \"overlap\": "
+             "{\"kernel_time_ns\": 3000}, "
+             "\"program\": {\"text\": \"`%s` takes 67 %%.\"}, \"critical_path\": {\"by_symbol\": "
+             "[{\"name\": \"k\\nDetails: resource x\", \"ns\": 3000, \"weight\": 0.75}]}}",
+             name);
+    sum_up("analyze", json, &text);
+    name[160] = '\0';
+    snprintf(json, sizeof json,
+             "`%s...` takes 67 %%.\nEnd to end 5.000 µs, kernels 3.000 µs total; the critical path "
+             "takes 4.000 µs, most of it k\\x0aDetails: resource x: 3.000 µs, 75.0 %%.\n",
+             name);
+    assert_string_equal(rp_buf_text(&text), json);
+}
+
 /* Three lines are the most; what the times are is always one of them. */
 static void three_lines(void **state)
 {
@@ -260,9 +285,8 @@ static void three_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_of_tools),
-        cmocka_unit_test(documents),
-        cmocka_unit_test(what_is_no_result),
+        cmocka_unit_test(results_of_tools), cmocka_unit_test(names_of_others),
+        cmocka_unit_test(documents),        cmocka_unit_test(what_is_no_result),
         cmocka_unit_test(three_lines),
     };
 

@@ -54,6 +54,8 @@ static void words_of_commands(void **state)
          "rocm-perf|profile|--json|--roofline|--pmc=A|--pmc=-B|--|p"},
         {"profile", "{\"program\":\"p\",\"roofline\":false,\"timeout_s\":0.5}",
          "rocm-perf|profile|--json|--timeout=0.5|--|p"},
+        {"profile", "{\"program\":\"p\",\"runs\":null,\"args\":null,\"directory\":null}",
+         "rocm-perf|profile|--json|--|p"}, /* as some clients write what they do not give */
         {"profile", "{\"program\":\"p\",\"timing\":\"fast\"}", /* its old name */
          "rocm-perf|profile|--json|--timing=fast|--|p"},
         {"analyze", "{\"traces\":[\"-o\",\"b\"]}", "rocm-perf|analyze|--json|--|-o|b"},
