@@ -167,8 +167,8 @@ static int ended(const char *what, const struct rp_proc_end *end, const char *sa
     return rp_fail(err, RP_PROGRAM, "%s ended with exit status %d: %s", what, end->status, why);
 }
 
-int rp_workload_run(struct rp_workload *work, const char *name, struct rp_workload_words *words,
-                    char **ret_out, struct rp_err *err)
+static int run(struct rp_workload *work, const char *name, struct rp_workload_words *words,
+               const struct rp_env_change *env, char **ret_out, struct rp_err *err)
 {
     rp_autofree char *out_path = rp_format("%s/%s.out", work->folder, name);
     rp_autofree char *err_path = rp_format("%s/%s.err", work->folder, name);
@@ -180,6 +180,7 @@ int rp_workload_run(struct rp_workload *work, const char *name, struct rp_worklo
     struct rp_proc_end end = {0};
     struct rp_proc proc = {.path = words->at[0],
                            .argv = words->at,
+                           .env = env,
                            .directory = work->folder,
                            .stdin_fd = none,
                            .stdout_fd = out,
@@ -194,6 +195,12 @@ int rp_workload_run(struct rp_workload *work, const char *name, struct rp_worklo
         rc = *ret_out ? 0 : rp_fail(err, RP_PROGRAM, "%s printed nothing", what);
     }
     return rc;
+}
+
+int rp_workload_run(struct rp_workload *work, const char *name, struct rp_workload_words *words,
+                    char **ret_out, struct rp_err *err)
+{
+    return run(work, name, words, NULL, ret_out, err);
 }
 
 int rp_workload_run_json(struct rp_workload *work, const char *name,
@@ -305,6 +312,16 @@ bool rp_workload_is_named(const struct rp_workload_trace *trace,
 
 /* --- compiling -------------------------------------------------------------------------------- */
 
+/** Runs a compiler, which leaves its files where it works when it is killed: they go with the
+ * folder. */
+static int run_compiler(struct rp_workload *work, const char *name, struct rp_workload_words *words,
+                        struct rp_err *err)
+{
+    const struct rp_env_change env[] = {{.name = "TMPDIR", .value = work->folder}, {0}};
+
+    return run(work, name, words, env, NULL, err);
+}
+
 static int compile_by_hiprtc(struct rp_workload *work, const char *source, struct rp_err *err)
 {
     rp_cleanup(rp_workload_words_free) struct rp_workload_words words = {0};
@@ -316,7 +333,7 @@ static int compile_by_hiprtc(struct rp_workload *work, const char *source, struc
     rp_workload_word(&words, "%s", source);
     rp_workload_word(&words, "%s", work->code);
     rp_workload_word(&words, "--offload-arch=%s", work->isa);
-    return rp_workload_run(work, "hiprtc", &words, NULL, err);
+    return run_compiler(work, "hiprtc", &words, err);
 }
 
 static int compile_by_hipcc(struct rp_workload *work, const char *source, struct rp_err *err)
@@ -330,7 +347,7 @@ static int compile_by_hipcc(struct rp_workload *work, const char *source, struct
     rp_workload_word(&words, "%s", work->code);
     rp_workload_word(&words, "--offload-arch=%s", work->isa);
     rp_workload_word(&words, "%s", source);
-    return rp_workload_run(work, "hipcc", &words, NULL, err);
+    return run_compiler(work, "hipcc", &words, err);
 }
 
 int rp_workload_compile(struct rp_workload *work, const char *text, const char *name,

@@ -61,11 +61,14 @@ says err 'rocm-perf-selftest is not beside this program'
 expect 4 rocm-perf bench --device software --only launch -o /dev/full
 says err '/dev/full'
 cp bench.json before.json
-background rocm-perf bench --device software --only memory -o bench.json
+mkdir tmp
+TMPDIR=$PWD/tmp background rocm-perf bench --device software --only memory -o bench.json
 bench=$!
 for _ in $(seq 600); do pgrep -P $bench >/dev/null && break; sleep 0.1; done
+for _ in $(seq 50); do [ -z "$(find tmp -name '*.hipi')" ] || break; sleep 0.1; done # the compiler works
 kill -INT $bench
 code=0; wait $bench || code=$?
 [ $code = 130 ] || { cat out err; fail "exit status $code after Ctrl-C"; }
 cmp bench.json before.json || fail 'Ctrl-C has changed the file'
 [ ! -s out ] || fail 'a result after Ctrl-C'
+[ -z "$(ls tmp)" ] || fail "the compiler's files are left: $(ls tmp)"
