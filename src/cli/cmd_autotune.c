@@ -49,11 +49,12 @@ static int check_folder(const char *option, const char *path, const char *folder
 /** No output may replace another one, or an input. */
 static int check_files(const struct rp_autotune_options *o, struct rp_err *err)
 {
-    enum { OUTPUTS = 3 };
+    enum { OUTPUTS = 5 };
     const struct {
         const char *option, *path;
     } files[] = {{"--plot", o->plot},           {"--export-t4", o->export_t4},
-                 {"--export-t1", o->export_t1}, {"--space", o->space},
+                 {"--export-t1", o->export_t1}, {"--export-triton", o->export_triton},
+                 {"--tuned-csv", o->tuned_csv}, {"--space", o->space},
                  {"--simulate", o->simulate},   {"--import", o->import}};
     int rc = 0;
 
@@ -178,6 +179,9 @@ static int read_options(struct command *c, struct rp_err *err)
         .plot = a->plot,
         .export_t4 = a->export_t4,
         .export_t1 = a->export_t1,
+        .export_triton = a->export_triton,
+        .tuned_csv = a->tuned_csv,
+        .shape = a->shape,
         .strategy = a->strategy,
         .workers = (unsigned)a->workers,
         .search = search_options(a),

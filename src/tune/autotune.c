@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "experiment/measured_run.h"
 #include "experiment/session_folder.h"
+#include "tune/bridge.h"
 #include "tune/recorded_space.h"
 #include "tune/search.h"
 #include "tune/search_journal.h"
@@ -27,6 +28,7 @@ struct autotune {
     struct rp_program_runner_options live;
     char *build_folder;
     struct rp_imported imported;
+    struct rp_tuned_table table; /**< of --tuned-csv */
     struct rp_runner inner, remembered;
     struct rp_session_folder folder; /**< no path: nothing is kept */
     struct rp_search_result result;
@@ -46,6 +48,7 @@ static void close_autotune(struct autotune *a)
     rp_runner_close(&a->inner);
     free(a->build_folder);
     rp_imported_free(&a->imported);
+    rp_tuned_table_free(&a->table);
     rp_recorded_free(&a->recorded);
     rp_space_free(a->own);
     rp_rules_free(&a->rules);
@@ -91,6 +94,28 @@ static int read_import(struct autotune *a, struct rp_err *err)
         rp_format("%s has %zu configuration%s of this space; the fastest %zu of them %s run first",
                   a->o->import, a->imported.known, rp_plural(a->imported.known),
                   a->imported.fastest_count, a->imported.fastest_count == 1 ? "is" : "are");
+    note(a, line);
+    return 0;
+}
+
+/** The row of the shape is run first, as what it says was the best one once. */
+static int read_table(struct autotune *a, struct rp_err *err)
+{
+    rp_autofree char *line = NULL;
+    int rc;
+
+    if (!a->o->tuned_csv)
+        return 0;
+    rc = rp_tuned_table_read(a->o->tuned_csv, a->o->shape, a->search.space, &a->table, err);
+    if (rc < 0)
+        return rc;
+    a->search.first = a->table.first;
+    a->search.first_count = a->table.first_count;
+    line =
+        rp_format("%s has %s of this shape%s", a->o->tuned_csv, a->table.row ? "a row" : "no row",
+                  !a->table.row               ? ""
+                  : a->table.first_count == 0 ? ", which is not in the space"
+                                              : ": it is run first");
     note(a, line);
     return 0;
 }
@@ -253,6 +278,42 @@ static int unwritten(struct rp_err *err)
     return rp_fail(err, failed.code, "%s: fix that: --resume runs nothing again", failed.text);
 }
 
+/** A row whose kernel could not be run here, and whose time is less, stays. */
+static bool keeps_row(const struct autotune *a, double us)
+{
+    const double was = rp_tuned_table_us(&a->table);
+    rp_autofree char *line = NULL;
+
+    if (a->table.first_count || !(was > 0) || us < was)
+        return false;
+    line = rp_format("%s is as it was: its row says %.4f us, the best one here takes %.4f us",
+                     a->o->tuned_csv, was, us);
+    note(a, line);
+    return true;
+}
+
+/** Leaves the best one where users keep it. Nothing is written without one. */
+static int write_best(const struct autotune *a, struct rp_err *err)
+{
+    const struct rp_finalist *best = a->result.finalist_count ? a->result.finalists : NULL;
+    rp_autobuf text = {0};
+    int rc;
+
+    if (!best || a->result.end == RP_END_INTERRUPT)
+        return 0;
+    if (a->o->export_triton) {
+        rp_triton_put(a->search.space, best->config, &text);
+        rc = rp_write_output(a->o->export_triton, rp_buf_text(&text), text.len, err);
+        if (rc < 0)
+            return without(a, "--export-triton", err);
+    }
+    if (!a->o->tuned_csv || keeps_row(a, best->runtime_ms * 1000))
+        return 0;
+    rc = rp_tuned_table_write(&a->table, a->search.space, best->config, best->runtime_ms * 1000,
+                              err);
+    return rc < 0 ? without(a, "--tuned-csv", err) : 0;
+}
+
 static int leave(const struct autotune *a, const json_t *json, struct rp_err *err)
 {
     int rc = rp_session_folder_check_place(&a->folder, err);
@@ -268,7 +329,7 @@ static int leave(const struct autotune *a, const json_t *json, struct rp_err *er
         return without(a, "--plot", err);
     if (a->o->export_t4 && (rc = write_t4(a, err)) < 0)
         return without(a, "--export-t4", err);
-    return 0;
+    return write_best(a, err);
 }
 
 /** A fraction that is less than one configuration stands for one. */
@@ -310,8 +371,11 @@ static int check_outputs(const struct rp_autotune_options *o, struct rp_err *err
 {
     const struct {
         const char *option, *path;
-    } outputs[] = {
-        {"--plot", o->plot}, {"--export-t4", o->export_t4}, {"--export-t1", o->export_t1}};
+    } outputs[] = {{"--plot", o->plot},
+                   {"--export-t4", o->export_t4},
+                   {"--export-t1", o->export_t1},
+                   {"--export-triton", o->export_triton},
+                   {"--tuned-csv", o->tuned_csv}};
 
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
         if (outputs[i].path && rp_check_output(outputs[i].path, err) < 0)
@@ -325,7 +389,7 @@ static int run(struct autotune *a, struct rp_autotune_result *ret, struct rp_err
     int rc;
 
     if ((rc = find_strategy(a, err)) < 0 || (rc = open_space(a, err)) < 0 ||
-        (rc = read_import(a, err)) < 0)
+        (rc = read_import(a, err)) < 0 || (rc = read_table(a, err)) < 0)
         return rc;
     note_small_seed(a);
     if ((rc = check_outputs(a->o, err)) < 0 || (a->o->export_t1 && (rc = write_t1(a, err)) < 0))

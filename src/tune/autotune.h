@@ -26,6 +26,9 @@ struct rp_autotune_options {
     const char *folder; /**< of journal.jsonl, autotune.json, builds; NULL: none */
     bool resume;
     const char *plot, *export_t4, *export_t1; /**< files; NULL: none */
+    const char *export_triton;     /**< file for the best one as triton.Config; NULL: none */
+    const char *tuned_csv, *shape; /**< table whose row of a shape is run first and gets the best
+                                      one; NULL: none */
     const char *import; /**< recorded space: its fastest configurations are run first; NULL: none */
     void (*note)(void *context, const char *line);
     /** It is called as rp_enumerate_watch, with the same context. NULL: nobody waits. */

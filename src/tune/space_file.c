@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/journal.h"
+#include "tune/bridge.h"
 #include "tune/expression.h"
 #include "tune/space.h"
 
@@ -1086,11 +1087,52 @@ static int space_parse(const char *text, size_t bytes, struct rp_buf *notes,
     return 0;
 }
 
+/** "kernel.py" and "kernel.py:12" are lists of triton.Config.
+ * @return the name of the file, owned by the caller; NULL: it is another file */
+static char *python_file(const char *path, unsigned long *ret_line)
+{
+    const char *colon = strrchr(path, ':');
+    const size_t length = strlen(path);
+    char *end;
+
+    *ret_line = 0;
+    if (length > 3 && strcmp(path + length - 3, ".py") == 0)
+        return rp_strdup(path);
+    if (!colon || colon - path < 4 || memcmp(colon - 3, ".py", 3) != 0)
+        return NULL;
+    *ret_line = strtoul(colon + 1, &end, 10);
+    return *ret_line && !*end ? rp_strndup(path, (size_t)(colon - path)) : NULL;
+}
+
+static int read_python(const char *file, unsigned long line, struct rp_space **ret,
+                       struct rp_err *err)
+{
+    rp_autobuf text = {0};
+    rp_autojson list = NULL;
+    struct rp_space *space;
+    int rc = rp_json_read_file(file, &text, err);
+
+    if (rc == 0)
+        rc = rp_triton_parse(rp_buf_text(&text), text.len, line, &list, err);
+    if (rc < 0)
+        return rc;
+    space = rp_space_new();
+    if ((rc = read_list(list, space, err)) < 0)
+        rp_space_free(space);
+    else
+        *ret = space;
+    return rc;
+}
+
 int rp_space_read(const char *path, struct rp_buf *notes, const struct rp_enumerate_watch *watch,
                   struct rp_space **ret, struct rp_rules *ret_rules, struct rp_err *err)
 {
     rp_autobuf text = {0};
+    unsigned long line;
+    rp_autofree char *python = python_file(path, &line);
 
+    if (python)
+        return read_python(python, line, ret, err) < 0 ? rp_wrap(err, "search space %s", path) : 0;
     if (rp_json_read_file(path, &text, err) < 0 ||
         space_parse(rp_buf_text(&text), text.len, notes, watch, ret, ret_rules, err) < 0)
         return rp_wrap(err, "search space %s", path);
