@@ -310,10 +310,10 @@ static void put_runtime(const json_t *profile, struct rp_buf *to)
     }
     if (!first || isnan(ms))
         return;
-    rp_buf_printf(to, "Program %s in %lld launch%s of %zu kernel%s", time_text(1e6 * ms).text,
-                  calls, calls == 1 ? "" : "es", count, rp_plural(count));
+    rp_buf_printf(to, "The program's kernels take %s in %lld launch%s of %zu kernel%s",
+                  time_text(1e6 * ms).text, calls, calls == 1 ? "" : "es", count, rp_plural(count));
     if (text_of(first, "name"))
-        rp_buf_printf(to, "; %s took most: %s, %s %%", text_of(first, "name"),
+        rp_buf_printf(to, "; %s takes most: %s, %s %%", text_of(first, "name"),
                       time_text(1e6 * number_of(first, "total_ms")).text,
                       rp_number_fixed(100 * number_of(first, "share"), 1).text);
     rp_buf_puts(to, ".\n");
@@ -325,7 +325,7 @@ static void put_wall(const json_t *profile, struct rp_buf *to)
     const double ms = number_of(profile, "wall_ms");
 
     if (!isnan(ms))
-        rp_buf_printf(to, "Wall clock of the whole process: %s.\n", time_text(1e6 * ms).text);
+        rp_buf_printf(to, "The whole process takes %s of wall clock.\n", time_text(1e6 * ms).text);
 }
 
 static void put_profiled(const struct rp_mcp_command *command, const json_t *profile,
@@ -339,7 +339,7 @@ static void put_profiled(const struct rp_mcp_command *command, const json_t *pro
     if (to->len == before) {
         put_runtime(profile, to);
         if (count_of(stability, "runs") > 1 && text_of(stability, "classification"))
-            rp_buf_printf(to, "Stability %s: %lld runs, CV %s %%.\n",
+            rp_buf_printf(to, "Their time is %s: its CV over %lld runs is %s %%.\n",
                           text_of(stability, "classification"), count_of(stability, "runs"),
                           rp_number_fixed(100 * number_of(stability, "cv"), 1).text);
     }
@@ -376,7 +376,9 @@ static void put_graph(const json_t *dag, struct rp_buf *to)
 
     if (isnan(path_ns))
         return;
-    rp_buf_printf(to, "End to end %s, kernels %s total; the critical path takes %s",
+    rp_buf_printf(to,
+                  "The program takes %s end to end, its kernels %s in all; the critical path takes "
+                  "%s",
                   time_text(number_of(dag, "makespan_ns")).text,
                   time_text(number_of(json_object_get(dag, "overlap"), "kernel_time_ns")).text,
                   time_text(path_ns).text);
@@ -411,10 +413,10 @@ static void put_roofline(const json_t *roofline, struct rp_buf *to)
     const size_t count = json_array_size(json_object_get(roofline, "kernels"));
 
     if (bound && text_of(first, "name"))
-        rp_buf_printf(to, "%zu kernel%s; %s (%s): limiter %s, %s %% of peak.\n", count,
-                      rp_plural(count), text_of(first, "name"),
-                      time_text(number_of(first, "time_ns")).text, bound,
-                      rp_number_fixed(100 * number_of(first, "bound_share"), 1).text);
+        rp_buf_printf(to, "%s (%s) is limited by %s, at %s %% of its peak; %zu kernel%s in all.\n",
+                      text_of(first, "name"), time_text(number_of(first, "time_ns")).text, bound,
+                      rp_number_fixed(100 * number_of(first, "bound_share"), 1).text, count,
+                      rp_plural(count));
     else if (reason)
         rp_buf_printf(to, "No roofline: %s.\n", reason);
 }
@@ -597,18 +599,56 @@ static void put_optimized(const json_t *object, struct rp_buf *to)
               to);
 }
 
+/** Says which configuration is fastest, where time alone is the objective.
+ * @return the line that follows in the command's own text; NULL: that has all of it */
+static const char *put_fastest(const json_t *object, const char *text, struct rp_buf *to)
+{
+    const json_t *best = json_object_get(object, "best_config");
+    const double ms = number_of(best, "runtime_ms");
+    const char *name, *rest = strchr(text, '\n');
+    size_t count = 0;
+    json_t *value;
+
+    if (isnan(ms) || !rest || json_array_size(json_object_get(object, "objectives")))
+        return NULL;
+    json_object_foreach(json_object_get(best, "parameters"), name, value)
+    {
+        rp_autofree char *word = json_is_string(value) ? rp_strdup(json_string_value(value))
+                                                       : json_dumps(value, JSON_ENCODE_ANY);
+
+        rp_buf_printf(to, "%s%s=%s", count++ ? " " : "", name, word ? word : "?");
+    }
+    rp_buf_printf(to, "%s fastest: %s", count ? " is the" : "It is", time_text(1e6 * ms).text);
+    for (rest++; *rest == ' ';) { /* What hangs below it there. */
+        const char *more = rest + strspn(rest, " ");
+        const size_t bytes = strcspn(more, "\n");
+
+        rp_buf_printf(to, "; %.*s", (int)bytes, more);
+        rest = more + bytes + (more[bytes] == '\n');
+    }
+    rp_buf_puts(to, ".\n");
+    return rest;
+}
+
 static void put_tuned(const json_t *object, struct rp_buf *to)
 {
     rp_autobuf text = {0}, lines = {0};
-    const char *doubt;
+    const char *doubt, *rest;
 
     if (!text_of(object, "device") || !text_of(object, "ended_by") || !text_of(object, "objective"))
         return;
     rp_autotune_put_text(object, (struct rp_term_style){.utf8 = true}, &text);
-    put_lines(rp_buf_text(&text), MOST_LINES, &lines);
-    for (size_t at = 0; at < lines.len; at++) /* There it is a table. */
-        if (strncmp(lines.data + at, "  ", 2) != 0)
+    rest = put_fastest(object, rp_buf_text(&text), to);
+    put_lines(rest ? rest : rp_buf_text(&text), MOST_LINES - (rest != NULL), &lines);
+    for (size_t at = 0; at < lines.len; at++) { /* There it is a table. */
+        if (rest && (!at || lines.data[at - 1] == '\n') &&
+            strncmp(lines.data + at, "Search ", 7) == 0) {
+            rp_buf_puts(to, "The search ran");
+            at += strlen("Search") - 1;
+        } else if (strncmp(lines.data + at, "  ", 2) != 0) {
             rp_buf_add(to, lines.data + at, 1);
+        }
+    }
     doubt = strstr(rp_buf_text(&text), "Low model confidence");
     if (doubt && !strstr(rp_buf_text(to), "Low model confidence")) {
         to->data[--to->len] = '\0';

@@ -208,7 +208,7 @@ def resources(folder):
     server.call(1, "analyze", {"traces": ["rocpd/streams-hip_results.db"], "full": True})
     result = server.read()["result"]
     said = text(result)
-    assert len(said) < 1000 and "Details: resource rocm-perf://calls/1 (" in said and "End to end" in said, said
+    assert len(said) < 1000 and "Details: resource rocm-perf://calls/1 (" in said and "end to end" in said, said
     assert json.loads(read_whole(server, "rocm-perf://calls/1")) == result["structuredContent"]
     server.call(2, "doctor")
     assert "rocm-perf://calls/2" in text(server.read()["result"])

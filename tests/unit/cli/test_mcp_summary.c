@@ -57,11 +57,12 @@ static void results_of_tools(void **state)
          "\"runtime_internal\": false}, {\"name\": \"l\", \"calls\": 1, \"runtime_internal\": "
          "false}, "
          "{\"name\": \"copy\", \"calls\": 9, \"runtime_internal\": true}]}",
-         "Program 1.500 ms in 3 launches of 2 kernels; k took most: 1.200 ms, 80.0 %.\n"
-         "Stability stable: 3 runs, CV 1.2 %.\n" MODELLED},
+         "The program's kernels take 1.500 ms in 3 launches of 2 kernels; k takes most: 1.200 ms, "
+         "80.0 %.\n"
+         "Their time is stable: its CV over 3 runs is 1.2 %.\n" MODELLED},
         {"profile",
          "{\"device\": \"hardware\", \"timing\": null, \"wall_ms\": 12, \"kernels\": []}",
-         "Wall clock of the whole process: 12.00 ms.\n"},
+         "The whole process takes 12.00 ms of wall clock.\n"},
         {"why",
          "{\"device\": \"software\", \"timing\": \"detailed\", \"program\": {\"text\": \"`k` takes "
          "67 %.\"}, \"rules_version\": \"2.0\", "
@@ -75,20 +76,21 @@ static void results_of_tools(void **state)
          "{\"critical_path_ns\": 4000, \"makespan_ns\": 5000, \"overlap\": {\"kernel_time_ns\": "
          "3000}, "
          "\"critical_path\": {\"by_symbol\": [{\"name\": \"k\", \"ns\": 3000, \"weight\": 0.75}]}}",
-         "End to end 5.000 µs, kernels 3.000 µs total; the critical path takes 4.000 µs, most of "
+         "The program takes 5.000 µs end to end, its kernels 3.000 µs in all; the critical path "
+         "takes 4.000 µs, most of "
          "it k: 3.000 µs, 75.0 %.\n"},
         {"analyze", "{\"roofline\": null, \"reason\": \"no counters\", \"kernels\": []}",
          "No roofline: no counters.\n"},
         {"analyze",
          "{\"kernels\": [{\"name\": \"k\", \"time_ns\": 1000, \"bound\": \"hbm\", \"bound_share\": "
          "0.5}]}",
-         "1 kernel; k (1.000 µs): limiter hbm, 50.0 % of peak.\n"},
+         "k (1.000 µs) is limited by hbm, at 50.0 % of its peak; 1 kernel in all.\n"},
         {"analyze",
          "{\"kernels\": [{\"name\": \"__amd_rocclr_fillBufferAligned\", \"time_ns\": 9000, "
          "\"bound\": "
          "\"l2\", \"bound_share\": 0.1}, {\"name\": \"k\", \"time_ns\": 1000, \"bound\": \"hbm\", "
          "\"bound_share\": 0.5}]}",
-         "2 kernels; k (1.000 µs): limiter hbm, 50.0 % of peak.\n"},
+         "k (1.000 µs) is limited by hbm, at 50.0 % of its peak; 2 kernels in all.\n"},
         {"analyze",
          "{\"thread_trace\": [{\"kernel\": \"k\", \"stall_reasons\": {\"a\": 1, \"b\": 5}, "
          "\"sums\": "
@@ -132,6 +134,14 @@ static void results_of_tools(void **state)
          "\"times_modelled\": true, \"timing\": \"detailed\"}",
          "Nothing was worth accepting.\nSOFTWARE DEVICE: modelled time (detailed), not hardware "
          "time\n"},
+        {"autotune",
+         "{\"device\": \"hardware\", \"ended_by\": \"max_fraction\", \"objective\": \"dispatch\", "
+         "\"search_space_size\": 9, \"evaluated_configs\": 3, \"best_config\": {\"parameters\": "
+         "{\"A\": 1, "
+         "\"B\": \"x\"}, \"runtime_ms\": 2}}",
+         "A=1 B=x is the fastest: 2.000 ms; not run again to confirm it.\nThe search ran 3 of 9 "
+         "configurations (33.3 %); ended by "
+         "max_fraction\n"},
         {"history",
          "{\"results\": [{\"id\": 1, \"program\": \"a\"}, {\"id\": 4, \"program\": \"./app\", "
          "\"commit\": "
@@ -189,18 +199,20 @@ static void documents(void **state)
          "1 accepted: all kernels together are 2.4x faster, 11.32 µs before, 4.77 µs now\n"
          "SOFTWARE DEVICE: modelled time, not hardware time\n"},
         {"autotune", "edition1/autotune-finished/autotune.json",
-         "Best 11.32 µs BLOCK=64\n"
+         "BLOCK=64 is the fastest: 11.32 µs.\n"
          "SOFTWARE DEVICE: modelled time, not hardware time\n"
-         "Search 3 of 4 configurations (75 %); ended by max_fraction. Low model confidence: faster "
+         "The search ran 3 of 4 configurations (75 %); ended by max_fraction. Low model "
+         "confidence: faster "
          "configurations may exist\n"},
         {"profile", "edition1/profile-many/profile.json",
-         "Program 10.77 µs in 4 launches of 2 kernels; row_sums(float const*, float*, int, int, "
-         "int) took most: 9.270 µs, 86.1 %.\n"
-         "Stability stable: 3 runs, CV 0.0 %.\n"
+         "The program's kernels take 10.77 µs in 4 launches of 2 kernels; row_sums(float const*, "
+         "float*, int, int, "
+         "int) takes most: 9.270 µs, 86.1 %.\n"
+         "Their time is stable: its CV over 3 runs is 0.0 %.\n"
          "SOFTWARE DEVICE: modelled time (counts timing), not hardware time\n"},
         {"analyze", "edition1/profile-many/roofline.json",
-         "3 kernels; row_sums(float const*, float*, int, int, int) (9.270 µs): limiter l1, 0.3 % "
-         "of peak.\n"
+         "row_sums(float const*, float*, int, int, int) (9.270 µs) is limited by l1, at 0.3 % "
+         "of its peak; 3 kernels in all.\n"
          "SOFTWARE DEVICE: modelled time (counts timing), not hardware time\n"},
     };
 
@@ -255,7 +267,8 @@ static void names_of_others(void **state)
     sum_up("analyze", json, &text);
     name[160] = '\0';
     snprintf(json, sizeof json,
-             "`%s...` takes 67 %%.\nEnd to end 5.000 µs, kernels 3.000 µs total; the critical path "
+             "`%s...` takes 67 %%.\nThe program takes 5.000 µs end to end, its kernels 3.000 µs in "
+             "all; the critical path "
              "takes 4.000 µs, most of it k\\x0aDetails: resource x: 3.000 µs, 75.0 %%.\n",
              name);
     assert_string_equal(rp_buf_text(&text), json);
