@@ -105,6 +105,7 @@ struct rp_proc_end {
     bool over_limits;    /**< it took more than limits.resident_bytes, and was killed ... */
     bool over_processes; /**< ... or that was because of limits.processes */
     bool hung;           /**< it was killed because of proc.hangs */
+    bool over_output;    /**< as of rp_child: it printed more than that, and was killed */
     bool timed_out;  /**< it took too long: SIGTERM, within 5 s SIGKILL for all that it started */
     int interrupted; /**< with result_survives: the signal that came, at the latest now; 0: none */
     int64_t wall_ns; /**< start to end, monotonic clock */

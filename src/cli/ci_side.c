@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -66,6 +67,7 @@ static int run(struct rp_ci_job *job, const struct child *c, struct rp_proc_end 
                                    .directory = c->directory,
                                    .stdout_path = c->stdout_path,
                                    .stderr_path = c->stderr_path,
+                                   .most_bytes = MOST_OUTPUT_BYTES,
                                    .timeout_ns = (int64_t)(job->config->timeout_s * 1e9)};
 
     rc = rp_child_run(&child, ret, err);
@@ -73,18 +75,46 @@ static int run(struct rp_ci_job *job, const struct child *c, struct rp_proc_end 
     return rc;
 }
 
-/* Says how it ended where that is not as it should be. */
-static void put_end(const struct rp_ci_job *job, const struct rp_proc_end *end, int status,
-                    const char *log, struct rp_ci_step *ret)
+/* Without room anything fails, in whatever way, and that is no fault of the change. */
+static int check_room(const char *folder, struct rp_err *err)
 {
-    if (!end->timed_out && !end->signaled && end->status == status)
-        return;
-    if (end->timed_out)
+    enum { LEAST_BYTES = 1 << 20 };
+    struct statvfs room;
+
+    if (statvfs(folder, &room) != 0)
+        return 0;
+    if ((uint64_t)room.f_bavail * room.f_frsize >= LEAST_BYTES &&
+        (room.f_files == 0 || room.f_favail > 0))
+        return 0;
+    return rp_fail_with_remedy(
+        err, RP_ENVIRONMENT,
+        "there is no room left at %s, so that what failed says nothing: make "
+        "some, or name another place (TMPDIR for the trees, -o for results)",
+        folder);
+}
+
+/* Says how it ended where that is not as it should be. */
+static int put_end(const struct rp_ci_job *job, const struct rp_proc_end *end, int status,
+                   const char *log, struct rp_ci_step *ret, struct rp_err *err)
+{
+    int rc;
+
+    if (!end->timed_out && !end->signaled && !end->over_output && end->status == status)
+        return 0;
+    rc = check_room(job->temporary, err);
+    if (rc == 0)
+        rc = check_room(job->output, err);
+    if (rc < 0)
+        return rc;
+    if (end->over_output)
+        ret->failure = rp_format("it printed more than %d MiB", MOST_OUTPUT_BYTES >> 20);
+    else if (end->timed_out)
         ret->failure = rp_format("it did not end within %s s",
                                  rp_number_fixed(job->config->timeout_s, 0).text);
     else
         ret->failure = rp_child_end_sentence(end);
     ret->evidence = rp_child_text(log, 4096);
+    return 0;
 }
 
 /* --- the build ----------------------------------------------------------------------------- */
@@ -129,10 +159,10 @@ int rp_ci_build(struct rp_ci_job *job, struct rp_ci_side *side, struct rp_ci_ste
 
     if (rc < 0)
         return rc;
-    put_end(job, &end, 0, log, ret);
+    rc = put_end(job, &end, 0, log, ret, err);
     side->built = !ret->failure;
     *ret_log = rp_read_text(log, MOST_LOG_BYTES);
-    return 0;
+    return rc;
 }
 
 bool rp_ci_has_program(const struct rp_ci_side *side, const struct rp_ci_program *p)
@@ -225,16 +255,18 @@ static int run_own(struct rp_ci_job *job, const struct rp_ci_side *side,
 }
 
 /* Says of the program what the status of its profile means. */
-static void put_profile_end(const struct rp_ci_job *job, const struct rp_proc_end *end,
-                            const char *log, struct rp_ci_step *ret)
+static int put_profile_end(const struct rp_ci_job *job, const struct rp_proc_end *end,
+                           const char *log, struct rp_ci_step *ret, struct rp_err *err)
 {
-    put_end(job, end, 0, log, ret);
-    if (!ret->failure || end->timed_out || end->signaled)
-        return;
+    int rc = put_end(job, end, 0, log, ret, err);
+
+    if (rc < 0 || !ret->failure || end->timed_out || end->signaled || end->over_output)
+        return rc;
     free(ret->failure);
     ret->failure = rp_strdup(end->status == RP_BAD_INPUT ? "it launched no kernel"
                              : end->status == RP_USAGE   ? "it cannot be run"
                                                          : "it failed while it was profiled");
+    return 0;
 }
 
 int rp_ci_profile(struct rp_ci_job *job, const struct rp_ci_side *side,
@@ -257,9 +289,7 @@ int rp_ci_profile(struct rp_ci_job *job, const struct rp_ci_side *side,
         add(&words, "--roofline", NULL);
     add_device(job, &words, job->timing);
     rc = run_own(job, side, p, &words, name, false, &end, &log, err);
-    if (rc == 0)
-        put_profile_end(job, &end, log, ret);
-    return rc;
+    return rc < 0 ? rc : put_profile_end(job, &end, log, ret, err);
 }
 
 /* --- outputs ------------------------------------------------------------------------------- */
@@ -273,14 +303,26 @@ void rp_ci_outputs_free(struct rp_ci_outputs *outputs)
     *outputs = (struct rp_ci_outputs){0};
 }
 
-static int read_output(const char *path, struct rp_buf *to, bool *ret_there, struct rp_err *err)
+/* @param name for the sentence that says why it cannot be compared */
+static int read_output(const char *path, const char *name, struct rp_buf *to, bool *ret_there,
+                       struct rp_ci_step *step, struct rp_err *err)
 {
     rp_autofree void *data = NULL;
     size_t bytes = 0;
+    struct stat st;
     int rc;
 
-    *ret_there = rp_path_exists(path) && !rp_path_is_dir(path);
+    *ret_there = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
     if (!*ret_there)
+        return 0;
+    if (!step->failure && (!S_ISREG(st.st_mode) || st.st_size > MOST_OUTPUT_BYTES)) {
+        step->failure =
+            S_ISREG(st.st_mode)
+                ? rp_format("a file of its outputs has more than %d MiB", MOST_OUTPUT_BYTES >> 20)
+                : rp_strdup("one of its outputs is no file");
+        step->evidence = rp_strdup(name);
+    }
+    if (step->failure)
         return 0;
     rc = rp_read_file(path, MOST_OUTPUT_BYTES, RP_ENVIRONMENT, &data, &bytes, err);
     if (rc == 0)
@@ -289,8 +331,8 @@ static int read_output(const char *path, struct rp_buf *to, bool *ret_there, str
 }
 
 static int read_outputs(const struct rp_ci_job *job, const struct rp_ci_side *side,
-                        const struct rp_ci_program *p, const char *name, struct rp_ci_outputs *ret,
-                        struct rp_err *err)
+                        const struct rp_ci_program *p, const char *name, struct rp_ci_step *step,
+                        struct rp_ci_outputs *ret, struct rp_err *err)
 {
     rp_autofree char *file = rp_format("%s.out", name), *printed = rp_ci_path(job, p, file);
     int rc;
@@ -298,11 +340,11 @@ static int read_outputs(const struct rp_ci_job *job, const struct rp_ci_side *si
     ret->count = p->outputs.count + 1;
     ret->texts = rp_alloc_zero(ret->count, sizeof *ret->texts);
     ret->there = rp_alloc_zero(ret->count, sizeof *ret->there);
-    rc = read_output(printed, &ret->texts[0], &ret->there[0], err);
+    rc = read_output(printed, "standard output", &ret->texts[0], &ret->there[0], step, err);
     for (size_t i = 0; rc == 0 && i < p->outputs.count; i++) {
         rp_autofree char *path = rp_path_join(side->tree.path, p->outputs.at[i]);
 
-        rc = read_output(path, &ret->texts[i + 1], &ret->there[i + 1], err);
+        rc = read_output(path, p->outputs.at[i], &ret->texts[i + 1], &ret->there[i + 1], step, err);
     }
     return rc;
 }
@@ -324,8 +366,8 @@ int rp_ci_run(struct rp_ci_job *job, const struct rp_ci_side *side, const struct
     add_device(job, &words, job->software ? "off" : NULL);
     rc = run_own(job, side, p, &words, name, false, &end, &log, err);
     if (rc == 0)
-        put_end(job, &end, (int)p->status, log, step);
-    return rc < 0 ? rc : read_outputs(job, side, p, name, ret, err);
+        rc = put_end(job, &end, (int)p->status, log, step, err);
+    return rc < 0 ? rc : read_outputs(job, side, p, name, step, ret, err);
 }
 
 /* --- checks and judgements ----------------------------------------------------------------- */
@@ -361,8 +403,7 @@ int rp_ci_check(struct rp_ci_job *job, const struct rp_ci_side *side, const stru
     *ret = read_json(json);
     if (*ret && status == 0 && json_array_size(json_object_get(*ret, "findings")))
         status = RP_VERDICT;
-    put_end(job, &end, status, log, step);
-    return 0;
+    return put_end(job, &end, status, log, step, err);
 }
 
 int rp_ci_judge(struct rp_ci_job *job, const struct rp_ci_program *p, size_t source,
@@ -393,7 +434,5 @@ int rp_ci_judge(struct rp_ci_job *job, const struct rp_ci_program *p, size_t sou
     if (rc < 0)
         return rc;
     *ret = read_json(json);
-    if (!*ret)
-        put_end(job, &end, 0, log, step);
-    return 0;
+    return *ret ? 0 : put_end(job, &end, 0, log, step, err);
 }

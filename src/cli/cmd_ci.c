@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +21,22 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "experiment/child_run.h"
+#include "report/ci_text.h"
 #include "run/git_tree.h"
 #include "run/run_program.h"
 #include "trace/history_db.h"
 
-enum { UNDECIDED = 6 };
+enum { UNDECIDED = 6, MOST_CONFIG_BYTES = 1 << 20 };
 
 struct command {
     struct rp_ci_cli args;
     struct rp_ci_config config;
     struct rp_ci_job job;
     char *root, *config_path, *self, *output;
-    char *scratch; /**< has the trees; removed at the end */
-    int lock;      /**< on it; -1: its name is used once only */
-    bool has_page; /**< of its history */
+    char *scratch;   /**< has the trees; removed at the end */
+    int lock;        /**< on it; -1: its name is used once only */
+    int output_lock; /**< on the folder of the results; -1: none */
+    bool has_page;   /**< of its history */
 };
 
 static void free_command(struct command *c)
@@ -43,6 +46,8 @@ static void free_command(struct command *c)
     rp_temporary_folder_remove(&c->scratch);
     if (c->lock >= 0)
         close(c->lock);
+    if (c->output_lock >= 0)
+        close(c->output_lock);
     rp_ci_result_free(&c->job.result);
     rp_ci_config_free(&c->config);
     rp_args_free(&c->args);
@@ -58,8 +63,8 @@ static void free_command(struct command *c)
 
 static int read_config(struct command *c, struct rp_err *err)
 {
-    enum { MOST_BYTES = 1 << 20 };
     rp_autofree void *data = NULL;
+    rp_autofree char *toml = rp_path_join(c->root, "rocm-perf.toml");
     rp_autobuf text = {0};
     size_t bytes = 0;
 
@@ -67,12 +72,15 @@ static int read_config(struct command *c, struct rp_err *err)
         c->args.config ? rp_strdup(c->args.config) : rp_path_join(c->root, "rocm-perf.json");
     if (!rp_path_exists(c->config_path))
         return rp_fail_with_remedy(err, RP_USAGE,
-                                   "%s is not there: write one, as {\"version\": 1, \"build\": "
+                                   "%s is not there%s: write one, as {\"version\": 1, \"build\": "
                                    "\"make\", \"programs\": [{\"name\": \"mm\", \"command\": "
                                    "[\"./mm\"]}]}, or name one with --config",
-                                   c->config_path);
+                                   c->config_path,
+                                   !c->args.config && rp_path_exists(toml)
+                                       ? ", and rocm-perf.toml is not read, as this file is JSON"
+                                       : "");
     if (rp_check_input(c->config_path, err) < 0 ||
-        rp_read_file(c->config_path, MOST_BYTES, RP_USAGE, &data, &bytes, err) < 0)
+        rp_read_file(c->config_path, MOST_CONFIG_BYTES, RP_USAGE, &data, &bytes, err) < 0)
         return -(int)(err->code = RP_USAGE);
     rp_buf_add(&text, data, bytes);
     if (strlen(rp_buf_text(&text)) != bytes)
@@ -121,6 +129,29 @@ static bool has_files(const char *folder)
 
 /* What an earlier run has left must not be taken for this one's. A new folder is none of the
  * repository's files, so git is told to leave it out. */
+static int clear_output(struct command *c, struct rp_err *err)
+{
+    rp_autofree char *mark = rp_path_join(c->args.output, ".rocm-perf-ci");
+    int rc = 0;
+
+    if (!rp_path_exists(mark))
+        return 0;
+    c->output_lock = rp_lock_path(c->args.output, RP_LOCK_FOLDER);
+    if (c->output_lock < 0 && errno == EWOULDBLOCK)
+        return rp_fail_with_remedy(err, RP_USAGE,
+                                   "--output %s: another run is writing there: name another folder",
+                                   c->args.output);
+    for (size_t i = 0; rc == 0 && i < sizeof result_files / sizeof *result_files; i++) {
+        rp_autofree char *file = rp_path_join(c->args.output, result_files[i]);
+
+        rp_remove_tree(file);
+        if (rp_path_exists(file))
+            rc =
+                rp_fail(err, RP_ENVIRONMENT, "%s is of an earlier run and cannot be removed", file);
+    }
+    return rc;
+}
+
 static int make_output(struct command *c, struct rp_err *err)
 {
     static const char ignore[] = "*\n";
@@ -144,14 +175,8 @@ static int make_output(struct command *c, struct rp_err *err)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "%s", c->args.output);
     c->job.output = c->output;
     path = rp_path_join(c->output, ".gitignore");
-    for (size_t i = 0; rc == 0 && i < sizeof result_files / sizeof *result_files; i++) {
-        rp_autofree char *file = rp_path_join(c->output, result_files[i]);
-
-        rp_remove_tree(file);
-        if (rp_path_exists(file))
-            rc =
-                rp_fail(err, RP_ENVIRONMENT, "%s is of an earlier run and cannot be removed", file);
-    }
+    if (c->output_lock < 0)
+        rc = clear_output(c, err); /* It may have been made since. */
     for (size_t i = 0; rc == 0 && i < c->config.program_count; i++) {
         rp_autofree char *folder = rp_ci_path(&c->job, &c->config.programs[i], "");
 
@@ -217,18 +242,18 @@ static int empty_folder(const char *path, struct rp_err *err)
  * too: the place is not free before all of it has ended, also where the run was killed. */
 static int make_scratch(struct command *c, struct rp_err *err)
 {
-    enum { PLACES = 64, DIGITS = 12 };
+    static const char places[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    enum { DIGITS = 7 }; /* Sockets below it have short names: it is as long as a temporary one. */
     const char *wish = getenv("TMPDIR"), *folder = wish && *wish ? wish : "/tmp";
-    rp_autofree char *parent = realpath(folder, NULL);
+    rp_autofree char *parent = realpath(folder, NULL), *of = NULL;
     char key[RP_SHA256_TEXT];
 
     if (!parent)
         return rp_fail_errno(err, RP_ENVIRONMENT, errno, "$TMPDIR, %s", folder);
-    rp_sha256(c->root, strlen(c->root), key);
-    for (int i = 0; i < PLACES; i++) {
-        rp_autofree char *end = i ? rp_format("-%d", i) : rp_strdup("");
-        rp_autofree char *path =
-            rp_format("%s/rocm-perf-ci-%u-%.*s%s", parent, (unsigned)geteuid(), DIGITS, key, end);
+    of = rp_format("%u %s", (unsigned)geteuid(), c->root);
+    rp_sha256(of, strlen(of), key);
+    for (const char *place = places; *place; place++) {
+        rp_autofree char *path = rp_format("%s/rocm-ci-%.*s%c", parent, DIGITS, key, *place);
 
         c->lock = take_folder(path);
         if (c->lock < 0)
@@ -238,6 +263,63 @@ static int make_scratch(struct command *c, struct rp_err *err)
         return empty_folder(c->scratch, err);
     }
     return rp_temporary_folder(&c->scratch, err);
+}
+
+/* --- what to know of both sides ------------------------------------------------------------ */
+
+static void remark(struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void remark(struct command *c, const char *fmt, ...)
+{
+    rp_autobuf text = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    rp_buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    rp_vec_push(&c->job.result.remarks, rp_strdup(rp_buf_text(&text)));
+}
+
+static bool has_program(const struct rp_ci_config *config, const char *name)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < config->program_count; i++)
+        found |= strcmp(config->programs[i].name, name) == 0;
+    return found;
+}
+
+/* A change may loosen the limits that it is held to, or leave out a program. */
+static void remark_on_config(struct command *c)
+{
+    rp_autofree char *path = rp_path_join(c->job.base.tree.path, c->job.result.config);
+    rp_autofree char *now = rp_read_text(c->config_path, MOST_CONFIG_BYTES);
+    rp_autofree char *then = rp_read_text(path, MOST_CONFIG_BYTES);
+    rp_cleanup(rp_ci_config_free) struct rp_ci_config of_base = {0};
+    struct rp_err why = RP_ERR_INIT;
+    rp_autobuf gone = {0};
+
+    if (!now || !then || strcmp(now, then) == 0)
+        return;
+    if (rp_ci_config_parse(then, path, &of_base, &why) == 0)
+        for (size_t i = 0; i < of_base.program_count; i++)
+            if (!has_program(&c->config, of_base.programs[i].name))
+                rp_buf_printf(&gone, "%s%s", gone.len ? ", " : "", of_base.programs[i].name);
+    remark(c, "%s is not that of base, so that programs and limits may be other ones%s%s",
+           c->job.result.config, gone.len ? "; not tried any more: " : "", rp_buf_text(&gone));
+}
+
+static void remark_on_trees(struct command *c, const char *snapshot)
+{
+    const size_t submodules = rp_git_changed_submodules(c->root);
+
+    if (rp_git_same_files(c->root, c->job.result.base_commit, snapshot))
+        remark(c, "base and head have the same files, so that this run says nothing of a change");
+    if (submodules)
+        remark(c, "%zu submodule%s changes of %s own, which are not in the head: commit them there",
+               submodules, submodules == 1 ? " has" : "s have", submodules == 1 ? "its" : "their");
+    if (!c->args.config)
+        remark_on_config(c);
 }
 
 /* Both sides are trees of their own below one folder, so that their paths are alike. */
@@ -265,14 +347,21 @@ static int make_trees(struct command *c, struct rp_err *err)
     base = rp_path_join(c->scratch, "base");
     head = rp_path_join(c->scratch, "head");
     rc = rp_git_tree_make(c->root, job->result.base_commit, base, &job->base.tree, err);
-    return rc < 0 ? rc : rp_git_tree_make(c->root, snapshot, head, &job->head.tree, err);
+    if (rc == 0)
+        rc = rp_git_tree_make(c->root, snapshot, head, &job->head.tree, err);
+    if (rc == 0)
+        remark_on_trees(c, snapshot);
+    return rc;
 }
 
 static int prepare(struct command *c, struct rp_err *err)
 {
     struct rp_ci_job *job = &c->job;
-    int rc = rp_git_root(&c->root, err);
+    int rc = clear_output(c, err);
 
+    if (rc == 0)
+        rc = rp_git_root(&c->root, err);
+    job->result.base_name = rp_strdup(c->args.base);
     c->self = realpath("/proc/self/exe", NULL);
     if (rc == 0 && !c->self)
         rc = rp_fail(err, RP_ENVIRONMENT, "/proc is not there");
@@ -286,7 +375,6 @@ static int prepare(struct command *c, struct rp_err *err)
     job->base.word = "base";
     job->head.word = "head";
     job->line = rp_progress_line_begin();
-    job->result.base_name = rp_strdup(c->args.base);
     job->result.config =
         rp_strdup(c->args.config ? c->args.config : c->config_path + strlen(c->root) + 1);
     rc = choose_device(c, err);
@@ -298,19 +386,19 @@ static int prepare(struct command *c, struct rp_err *err)
 /* --- after it ------------------------------------------------------------------------------ */
 
 /* The history is told by its own command, which many may use at once. */
-static int run_history(const struct command *c, const char *const *argv, const char *log,
-                       struct rp_err *err)
+static int run_history(const char *const *argv, const char *log, struct rp_err *err)
 {
     const struct rp_child child = {.argv = argv, .stdout_path = log, .stderr_path = log};
     struct rp_proc_end end = {0};
-    rp_autofree char *said = NULL, *name = NULL;
+    static const char own[] = "rocm-perf: ";
+    rp_autofree char *said = NULL;
     int rc = rp_child_run(&child, &end, err);
 
     if (rc < 0 || (!end.signaled && end.status == 0))
         return rc;
     said = rp_child_last_lines(log);
-    name = rp_history_shown_name(c->args.history);
-    return rp_fail(err, RP_ENVIRONMENT, "%s: %s", name, said);
+    return rp_fail(err, RP_ENVIRONMENT, "%s",
+                   said + (strncmp(said, own, sizeof own - 1) == 0 ? sizeof own - 1 : 0));
 }
 
 /** @param branch a line of the configuration; NULL: none */
@@ -338,7 +426,7 @@ static int note_history(const struct command *c, const struct rp_ci_program *p, 
     if (!rp_path_is_dir(folder))
         return 0;
     *ret_any = true;
-    return run_history(c, argv, log, err);
+    return run_history(argv, log, err);
 }
 
 /* Results of a change are not among those of the branch that it may get into. On a service the
@@ -364,7 +452,7 @@ static int write_history_page(const struct command *c, struct rp_err *err)
     const char *const argv[] = {c->self,         "history", "page", "--db",
                                 c->args.history, "-o",      page,   NULL};
 
-    return run_history(c, argv, log, err);
+    return run_history(argv, log, err);
 }
 
 static int keep_history(struct command *c, struct rp_err *err)
@@ -430,6 +518,8 @@ static void put_text(const struct command *c, struct rp_buf *text)
                           "%s%s",
                           gate->outcome == RP_CI_FAILS ? "" : "undecided: ", rp_buf_text(&line));
     }
+    for (size_t i = 0; i < r->remarks.count; i++)
+        rp_page_words(&page, RP_INK_YELLOW, 0, 2, "note: %s", r->remarks.items[i]);
     rp_buf_free(&line);
     rp_ci_device_text(&line, r);
     if (line.len)
@@ -477,14 +567,39 @@ static int work(struct command *c, struct rp_buf *json, struct rp_err *err)
     }
     for (size_t i = 0; rc == 0 && i < c->config.program_count; i++)
         rc = rp_ci_decide_program(&c->job, &c->config.programs[i], err);
-    if (rc == 0 && c->args.history)
-        rc = keep_history(c, err);
     return rc < 0 ? rc : write_forms(c, json, err);
+}
+
+/* On a service an error stands in its list of annotations, too. */
+static int refuse(const struct command *c, const struct rp_err *err)
+{
+    rp_autobuf text = {0};
+
+    if (is_github() && !c->args.json) {
+        rp_workflow_annotate(&text, "error", "rocm-perf ci", NULL, 0, err->text);
+        rp_cli_result(rp_buf_text(&text));
+    }
+    return rp_cli_error(err);
+}
+
+/* What was found is there and is said, also where the history cannot be told it. */
+static int finish(struct command *c, const struct rp_buf *json)
+{
+    struct rp_err err = RP_ERR_INIT;
+    const int rc = c->args.history ? keep_history(c, &err) : 0;
+    int code;
+
+    c->has_page &= rc == 0;
+    code = print(c, json);
+    if (rc == 0)
+        return code;
+    rp_wrap(&err, "the results are there, but not in the history");
+    return code == RP_OK || code == UNDECIDED ? refuse(c, &err) : (refuse(c, &err), code);
 }
 
 int rp_cmd_ci(int argc, char **argv)
 {
-    rp_cleanup(free_command) struct command c = {.lock = -1};
+    rp_cleanup(free_command) struct command c = {.lock = -1, .output_lock = -1};
     struct rp_err err = RP_ERR_INIT;
     rp_autobuf json = {0};
     int code = 0;
@@ -493,7 +608,5 @@ int rp_cmd_ci(int argc, char **argv)
         return code;
     /* Signals are caught until the end, because the trees must go. */
     rp_proc_catch_signals();
-    if (work(&c, &json, &err) < 0)
-        return rp_cli_error(&err);
-    return print(&c, &json);
+    return work(&c, &json, &err) < 0 ? refuse(&c, &err) : finish(&c, &json);
 }

@@ -59,6 +59,34 @@ static int open_output(const char *path, struct rp_err *err)
                                    path ? path : "/dev/null");
 }
 
+/** Looks at what a child prints while it runs. */
+struct watched {
+    const struct rp_child *child;
+    int fds[2]; /**< -1: none */
+};
+
+static bool prints_for_ever(void *context)
+{
+    const struct watched *w = context;
+    bool over = false;
+
+    for (size_t i = 0; i < sizeof w->fds / sizeof *w->fds; i++) {
+        struct stat st;
+
+        over |= w->fds[i] >= 0 && fstat(w->fds[i], &st) == 0 && S_ISREG(st.st_mode) &&
+                (uint64_t)st.st_size > w->child->most_bytes;
+    }
+    return over;
+}
+
+static void pass_on(void *context, int64_t elapsed_ns)
+{
+    const struct watched *w = context;
+
+    if (w->child->waiting)
+        w->child->waiting(w->child->context, elapsed_ns);
+}
+
 int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct rp_err *err)
 {
     const bool one_file = child->stdout_path && child->stderr_path &&
@@ -91,6 +119,7 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
     enum { MOST_PROCESSES = 512 };
 
     limits.processes = child->sandbox ? MOST_PROCESSES : limits.processes;
+    struct watched watched = {child, {out, other}};
     const struct rp_proc proc = {.path = path,
                                  .argv = (char *const *)(uintptr_t)child->argv,
                                  .env = child->env,
@@ -101,11 +130,14 @@ int rp_child_run(const struct rp_child *child, struct rp_proc_end *ret, struct r
                                  .timeout_ns = child->timeout_ns,
                                  .limits = &limits,
                                  .sandbox = child->sandbox,
-                                 .waiting = child->waiting,
-                                 .context = child->context};
+                                 .waiting = child->waiting ? pass_on : NULL,
+                                 .hangs = child->most_bytes ? prints_for_ever : NULL,
+                                 .context = &watched};
 
-    return child->compiler_of ? rp_compiler_run(child->compiler_of, &proc, child->again, ret, err)
-                              : rp_proc_run(&proc, ret, err);
+    rc = child->compiler_of ? rp_compiler_run(child->compiler_of, &proc, child->again, ret, err)
+                            : rp_proc_run(&proc, ret, err);
+    ret->over_output = child->most_bytes && (ret->hung || prints_for_ever(&watched));
+    return rc;
 }
 
 static bool read_part(int fd, off_t offset, char *at, size_t bytes)

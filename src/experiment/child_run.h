@@ -32,6 +32,8 @@ struct rp_child {
     const char *stdout_path;         /**< written anew; NULL: nowhere */
     const char *stderr_path;         /**< likewise; may be stdout_path */
     int64_t timeout_ns;
+    uint64_t most_bytes; /**< of each file that it prints to, about: what prints for ever is killed;
+                            0: as many as the disk has */
     struct rp_proc_limits limits;
     const struct rp_sandbox *sandbox;         /**< its box (base/box.h) is made anew; NULL: none */
     const struct rp_environment *compiler_of; /**< it may be this one's compiler, whose results are

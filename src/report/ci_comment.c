@@ -50,6 +50,9 @@ void rp_ci_result_free(struct rp_ci_result *r)
     }
     rp_vec_free(&r->gates);
     rp_vec_free(&r->programs);
+    for (size_t i = 0; i < r->remarks.count; i++)
+        free(r->remarks.items[i]);
+    rp_vec_free(&r->remarks);
     free(r->config);
     free(r->base_name);
     free(r->base_commit);
@@ -153,7 +156,7 @@ void rp_ci_gate_text(struct rp_buf *to, const struct rp_ci_gate *gate)
 /* --- the comment ------------------------------------------------------------------------------ */
 
 /* Evidence of one gate is cut before it takes the room of others. */
-enum { MOST_EVIDENCE = 6000, ROOM_FOR_END = 400 };
+enum { MOST_EVIDENCE = 6000, ROOM_FOR_END = 400, MOST_REMARK = 500 };
 
 /* Appends the piece if the comment has room for it.
  * @return whether it had */
@@ -222,6 +225,19 @@ static void put_items(struct rp_buf *to, const struct rp_ci_result *r)
     put_left_out(to, left_out, "gates that do not hold are");
 }
 
+/* They have names of files and programs, which are of unknown origin. */
+static void put_remarks(struct rp_buf *to, const struct rp_ci_result *r)
+{
+    for (size_t i = 0; i < r->remarks.count; i++) {
+        rp_autobuf piece = {0};
+
+        rp_buf_puts(&piece, "* note: ");
+        rp_markdown_plain(&piece, r->remarks.items[i], MOST_REMARK);
+        rp_buf_puts(&piece, "\n");
+        add_piece(to, &piece);
+    }
+}
+
 static void put_origin(struct rp_buf *to, const struct rp_ci_result *r)
 {
     rp_autobuf device = {0};
@@ -281,7 +297,8 @@ static void put_evidence(struct rp_buf *to, const struct rp_ci_result *r)
         const struct rp_ci_gate *gate = &r->gates.items[i];
         rp_autobuf piece = {0}, cut = {0};
 
-        if (!gate->evidence || gate->outcome == RP_CI_HOLDS || gate->outcome == RP_CI_SKIPPED)
+        if (!gate->evidence || !*gate->evidence || gate->outcome == RP_CI_HOLDS ||
+            gate->outcome == RP_CI_SKIPPED)
             continue;
         rp_buf_add(&cut, gate->evidence, strnlen(gate->evidence, MOST_EVIDENCE));
         if (strlen(gate->evidence) > MOST_EVIDENCE)
@@ -306,6 +323,7 @@ void rp_ci_comment(const struct rp_ci_result *r, struct rp_buf *to)
     rp_ci_verdict_text(to, r);
     rp_buf_puts(to, "\n\n");
     put_items(to, r);
+    put_remarks(to, r);
     put_origin(to, r);
     put_evidence(to, r);
     put_table(to, r);

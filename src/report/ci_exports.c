@@ -186,6 +186,10 @@ static void add_lists(struct rp_json_writer *json, const struct rp_ci_result *r)
     rp_json_add_bool(json, "changed", r->head_changed);
     rp_json_add_text(json, "commit", r->head_commit);
     rp_json_end(json);
+    rp_json_add_array(json, "notes");
+    for (size_t i = 0; i < r->remarks.count; i++)
+        rp_json_add_text(json, NULL, r->remarks.items[i]);
+    rp_json_end(json);
     rp_json_add_array(json, "programs");
     for (size_t i = 0; i < r->programs.count; i++)
         add_program(json, &r->programs.items[i]);

@@ -58,6 +58,10 @@ struct rp_ci_result {
     bool head_changed; /**< the work tree has changes that are in no commit */
     char *device;      /**< "software", "hardware" */
     char *timing;      /**< model of time of the software device: "detailed (version 11)"; NULL */
+    /** Sentences on what was compared, with names of unknown origin. */
+    struct {
+        RP_VEC(char *);
+    } remarks;
     struct {
         RP_VEC(struct rp_ci_gate);
     } gates;

@@ -192,6 +192,38 @@ char *rp_git_branch(const char *root)
     return read_line(&call, RP_USAGE, &name, NULL) == 0 ? name : NULL;
 }
 
+/* Says what is wrong with a name that stands for no commit. */
+static int no_commit(const char *root, const char *name, struct rp_err *err)
+{
+    const struct call first = {.root = root, .words = WORDS("rev-parse", "--verify", "HEAD")};
+    const struct call shallow = {.root = root,
+                                 .words = WORDS("rev-parse", "--is-shallow-repository")};
+    rp_autofree char *head = NULL, *is = NULL;
+
+    if (read_line(&first, RP_USAGE, &head, NULL) < 0)
+        return rp_fail_with_remedy(
+            err, RP_USAGE,
+            "this repository has no commit yet: commit what the change is to "
+            "be held against first");
+    if (*name == '-')
+        return rp_fail_with_remedy(err, RP_USAGE,
+                                   "%s is no commit: of a branch that is called so give "
+                                   "refs/heads/%s",
+                                   name, name);
+    if (read_line(&shallow, RP_USAGE, &is, NULL) == 0 && strcmp(is, "true") == 0)
+        return rp_fail_with_remedy(
+            err, RP_USAGE,
+            "%s is no commit of this clone, which has not the whole history: "
+            "fetch it (git fetch --unshallow; in a workflow of GitHub "
+            "fetch-depth: 0 of actions/checkout, in GitLab GIT_DEPTH: 0)",
+            name);
+    return rp_fail_with_remedy(err, RP_USAGE,
+                               "%s is no commit of this repository: give a branch, a tag or a hash "
+                               "(git branch --all lists branches), or fetch it (git fetch origin "
+                               "BRANCH)",
+                               name);
+}
+
 int rp_git_commit_of(const char *root, const char *name, char **ret, struct rp_err *err)
 {
     rp_autofree char *wanted = rp_format("%s^{commit}", name);
@@ -200,12 +232,37 @@ int rp_git_commit_of(const char *root, const char *name, char **ret, struct rp_e
     int rc = *name == '-' ? -(int)RP_USAGE : read_line(&call, RP_USAGE, ret, &why);
 
     if (rc == -(int)RP_USAGE)
-        return rp_fail_with_remedy(
-            err, RP_USAGE,
-            "%s is no commit of this repository: fetch it (git fetch origin BRANCH; in a workflow "
-            "of GitHub fetch-depth: 0 of actions/checkout, in GitLab GIT_DEPTH: 0)",
-            name);
+        return no_commit(root, name, err);
     return rc < 0 ? rp_fail(err, why.code, "%s", why.text) : 0;
+}
+
+bool rp_git_same_files(const char *root, const char *a, const char *b)
+{
+    rp_autofree char *first = rp_format("%s^{tree}", a), *second = rp_format("%s^{tree}", b);
+    rp_autofree char *of_a = NULL, *of_b = NULL;
+    const struct call one = {.root = root, .words = WORDS("rev-parse", "--verify", first)};
+    const struct call other = {.root = root, .words = WORDS("rev-parse", "--verify", second)};
+
+    return read_line(&one, RP_USAGE, &of_a, NULL) == 0 &&
+           read_line(&other, RP_USAGE, &of_b, NULL) == 0 && strcmp(of_a, of_b) == 0;
+}
+
+size_t rp_git_changed_submodules(const char *root)
+{
+    const struct call call = {.root = root,
+                              .words = WORDS("status", "--porcelain=v2", "--untracked-files=no",
+                                             "--ignore-submodules=untracked")};
+    struct rp_proc_end end = {0};
+    rp_autobuf said = {0}, complaint = {0};
+    size_t count = 0;
+
+    if (run(&call, &end, &said, &complaint, NULL) < 0)
+        return 0;
+    /* "1 .M S.M. ...": of a submodule, in whose tree something is modified. */
+    for (const char *line = rp_buf_text(&said); *line;
+         line += strcspn(line, "\n"), line += *line != 0)
+        count += line[0] == '1' && strnlen(line, 9) == 9 && line[5] == 'S' && line[7] == 'M';
+    return count;
 }
 
 /* Git would take other words for options, paths and names. */

@@ -22,6 +22,12 @@ char *rp_git_current_commit(void);
  * @return 0; RP_USAGE: it is in none; RP_ENVIRONMENT: there is no git */
 int rp_git_root(char **ret, struct rp_err *err);
 
+/** Says whether two commits have the same files. */
+bool rp_git_same_files(const char *root, const char *a, const char *b);
+
+/** Counts submodules in whose own trees files are changed. Their changes are in no snapshot. */
+size_t rp_git_changed_submodules(const char *root);
+
 /** Reads the name of the branch that the work tree is on.
  * @return to be freed; NULL: it is on none */
 char *rp_git_branch(const char *root);

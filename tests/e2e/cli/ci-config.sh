@@ -103,7 +103,7 @@ ci 2
 says ../err "rocm-perf.json is not there: write one"
 git checkout -q base -- .
 ci 2 --base nothing
-says ../err "nothing is no commit of this repository: fetch it"
+says ../err "nothing is no commit of this repository: give a branch"
 GIT_TEST_ASSUME_DIFFERENT_OWNER=1 rocm-perf ci --base base >../out 2>../err && fail "another user's repository"
 says ../err "the repository is another user's; git reads it after: git config --global --add safe.directory $PWD"
 mkdir bin

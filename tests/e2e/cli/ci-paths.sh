@@ -9,8 +9,8 @@ ci_paths() { : >"$LOG"; ci 1 --build "$build" "$@"; sort "$LOG"; }
 
 first=$(ci_paths)
 [ "$(echo "$first" | wc -l)" = 2 ] && [ "$(ci_paths)" = "$first" ] || fail "paths differ from run to run: $first"
-case $first in "$(realpath ../tmp)"/rocm-perf-ci-$(id -u)-*/base*) ;; *) fail "the place: $first" ;; esac
-place=${first%%/base*}
+case $first in "$(realpath ../tmp)"/rocm-ci-???????0/base*) ;; *) fail "the place: $first" ;; esac
+place=${first%%0/base*}
 
 # A compiler's cache, a real one: all that the second run compiles is there.
 if command -v ccache >/dev/null; then
@@ -35,8 +35,8 @@ until [ -e "$LOG.runs" ]; do sleep 0.1; done
 : >"$LOG"
 status=0
 rocm-perf ci --base base --device software --build 'pwd >>"$LOG"; false' -o ../result >../out 2>../err </dev/null || status=$?
-[ "$status" = 1 ] && [ "$(sort "$LOG")" = "$place-1/base
-$place-1/head" ] || fail "beside another run: $status, $(cat "$LOG" ../err)"
+[ "$status" = 1 ] && [ "$(sort "$LOG")" = "${place}1/base
+${place}1/head" ] || fail "beside another run: $status, $(cat "$LOG" ../err)"
 touch "$LOG.go"
 status=0
 wait "$other" || status=$?
@@ -52,21 +52,21 @@ kill -9 "$other"
 wait "$other" 2>/dev/null || true
 : >"$LOG"
 rocm-perf ci --base base --device software --build 'pwd >>"$LOG"; false' -o ../result >../out 2>../err </dev/null || true
-[ "$(sort "$LOG" | head -1)" = "$place-1/base" ] || fail "a killed run's program lost its tree: $(cat "$LOG" ../err)"
+[ "$(sort "$LOG" | head -1)" = "${place}1/base" ] || fail "a killed run's program lost its tree: $(cat "$LOG" ../err)"
 touch "$LOG.go"
-for wait in $(seq 100); do flock -n "$place" true && break || sleep 0.1; done
+for wait in $(seq 100); do flock -n "${place}0" true && break || sleep 0.1; done
 build='pwd >>"$LOG"; false'
 [ "$(ci_paths)" = "$first" ] || fail "after a killed run: $(cat "$LOG" ../err)"
 
 # What others made there is not used: a folder that all may write to, a link, a file.
-mkdir -m 777 "$place"
-ln -s "$SCRATCH" "$place-1"
-: >"$place-2"
+mkdir -m 777 "${place}0"
+ln -s "$SCRATCH" "${place}1"
+: >"${place}2"
 : >"$LOG"
 rocm-perf ci --base base --device software --build "$build" -o ../result >../out 2>../err </dev/null || true
-[ "$(sort "$LOG" | head -1)" = "$place-3/base" ] || fail "a place of others: $(cat "$LOG" ../err)"
-[ -z "$(ls "$place")" ] && [ -L "$place-1" ] && [ -f "$place-2" ] || fail "what others made has changed"
-rm -r "$place" "$place-1" "$place-2"
+[ "$(sort "$LOG" | head -1)" = "${place}3/base" ] || fail "a place of others: $(cat "$LOG" ../err)"
+[ -z "$(ls "${place}0")" ] && [ -L "${place}1" ] && [ -f "${place}2" ] || fail "what others made has changed"
+rm -r "${place}0" "${place}1" "${place}2"
 
 # Below the tree itself, and relative: nothing of it is taken for the user's.
 mkdir inside
