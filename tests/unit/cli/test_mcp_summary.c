@@ -141,7 +141,7 @@ static void results_of_tools(void **state)
          "\"B\": \"x\"}, \"runtime_ms\": 2}}",
          "A=1 B=x is the fastest: 2.000 ms; not run again to confirm it.\nThe search ran 3 of 9 "
          "configurations (33.3 %); ended by "
-         "max_fraction\n"},
+         "max_fraction\nModel expects 0 % from the best one that was not run\n"},
         {"history",
          "{\"results\": [{\"id\": 1, \"program\": \"a\"}, {\"id\": 4, \"program\": \"./app\", "
          "\"commit\": "
