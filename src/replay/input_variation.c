@@ -1010,10 +1010,10 @@ static bool has_part(struct rp_variation_runs *v)
     enum { AXES = 3, SEEDS = 2 };
     const struct rp_replay *r = v->trial->r;
 
+    v->values = v->now;
     if (v->now == RP_VARY_SIZES)
         return rp_launch_size(&r->scalars, &v->trial->addresses, r->kernarg_kept, v->part,
                               &v->size);
-    v->values = v->now;
     if (v->now == RP_VARY_ZERO_ARGUMENTS)
         return has_zero(v);
     if (v->now == RP_VARY_AT_ONCE)

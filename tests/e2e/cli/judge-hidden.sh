@@ -1,4 +1,4 @@
-# What the captured launch hides: arguments that are 0, how often a kernel is launched, and what a clock says.
+# What the captured launch hides: arguments that are 0, other sizes, how often a kernel is launched, and what a clock says.
 . "$(dirname "$0")/../lib.sh"
 unset ROCM_PERF_DEVICE_TIMING
 
@@ -59,3 +59,41 @@ says out "launched 1 time in place of 3: "
 # What goes by a clock may be right in each run here, and wrong elsewhere.
 judged 1 clock 's/if (i < n)/if (i < n \&\& (wall_clock64() \& 0xfffff) != 0x15555)/'
 head -1 out | grep -q '^unsafe: .*reads a clock, which the original does not' || { cat out; fail "a clock"; }
+# A second size is varied, too, where no argument is 0.
+cat >old.hip <<'EOT'
+#include <cstdio>
+#include <hip/hip_runtime.h>
+__global__ void longest(const float *in, float *out, int rows, int n)
+{
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    float best = -INFINITY;
+    if (r >= rows)
+        return;
+    for (int i = 0; i < n; i++)
+        best = fmaxf(best, in[r * n + i]);
+    out[r] = best;
+}
+int main()
+{
+    enum { ROWS = 200, N = 24 };
+    static float h[ROWS * N];
+    float *in, *out;
+    double sum = 0;
+    for (int i = 0; i < ROWS * N; i++)
+        h[i] = i * 7919L % 10007 / 100.0f + 0.25f;
+    if (hipMalloc(&in, sizeof h) || hipMalloc(&out, ROWS * sizeof *out) ||
+        hipMemcpy(in, h, sizeof h, hipMemcpyHostToDevice))
+        return 1;
+    longest<<<(ROWS + 63) / 64, 64>>>(in, out, ROWS, N);
+    if (hipMemcpy(h, out, ROWS * sizeof *h, hipMemcpyDeviceToHost))
+        return 1;
+    for (int i = 0; i < ROWS; i++)
+        sum += h[i];
+    printf("sum %g\n", sum);
+}
+EOT
+rocm-perf hipcc -O3 old.hip -o app >&2 || fail "cannot compile"
+judged 1 at_most_64 's/i < n;/i < n \&\& i < 64;/'
+head -1 out | grep -q '^wrong: .*(argument 4 is 99 in place of 24)' || { cat out; fail "a size that is larger"; }
+judged 1 nothing_of_0 's/if (r >= rows)/if (r >= rows || n <= 0)/'
+head -1 out | grep -q '^wrong: .*(argument 4 is 0 in place of 24)' || { cat out; fail "a size of 0"; }
