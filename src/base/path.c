@@ -178,14 +178,42 @@ void rp_temporary_folder_remove(char **path)
     *path = NULL;
 }
 
+static bool is_source(const char *name)
+{
+    static const char *const ends[] = {".hip", ".cu", ".c", ".cc", ".cpp", ".cxx"};
+    const char *end = strrchr(name, '.');
+
+    for (size_t i = 0; end && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(end, ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A program and its arguments in one word is what comes of a shell's line in quotes. */
+static int no_such_program(const char *name, int why, struct rp_err *err)
+{
+    rp_autofree char *first = rp_strndup(name, strcspn(name, " "));
+
+    if (strchr(name, ' ') && access(first, X_OK) == 0 && !rp_path_is_dir(first))
+        return rp_fail(
+            err, RP_USAGE,
+            "program %s is not there, but %s is: give each of its arguments as a word of "
+            "its own",
+            name, first);
+    return rp_fail_errno(err, RP_USAGE, why, "program %s", name);
+}
+
 static int usable_program(const char *path, const char *name, char **ret_path, struct rp_err *err)
 {
     struct stat st;
 
     if (stat(path, &st) != 0)
-        return rp_fail_errno(err, RP_USAGE, errno, "program %s", name);
+        return no_such_program(name, errno, err);
     if (S_ISDIR(st.st_mode))
         return rp_fail(err, RP_USAGE, "program %s is a folder", name);
+    if (access(path, X_OK) != 0 && is_source(name))
+        return rp_fail(err, RP_USAGE,
+                       "program %s is a source: compile it first, and name what came of it", name);
     if (access(path, X_OK) != 0)
         return rp_fail(err, RP_USAGE, "program %s may not be executed; chmod +x it?", name);
     *ret_path = realpath(path, NULL);
@@ -211,6 +239,8 @@ int rp_find_program_in(const char *search, const char *name, char **ret_path, st
             return usable_program(path, name, ret_path, err);
         at += len + (at[len] == ':');
     }
+    if (rp_path_exists(name) && (is_source(name) || rp_path_is_dir(name)))
+        return usable_program(name, name, ret_path, err);
     if (rp_path_exists(name))
         return rp_fail(err, RP_USAGE, "program %s is not in PATH; did you mean ./%s?", name, name);
     return rp_fail(err, RP_USAGE, "program %s not found in PATH", name);
