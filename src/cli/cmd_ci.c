@@ -297,14 +297,18 @@ static void remark_on_config(struct command *c)
     rp_autofree char *then = rp_read_text(path, MOST_CONFIG_BYTES);
     rp_cleanup(rp_ci_config_free) struct rp_ci_config of_base = {0};
     struct rp_err why = RP_ERR_INIT;
+    enum { MOST_NAMES = 3 };
     rp_autobuf gone = {0};
+    size_t missing = 0;
 
     if (!now || !then || strcmp(now, then) == 0)
         return;
     if (rp_ci_config_parse(then, path, &of_base, &why) == 0)
         for (size_t i = 0; i < of_base.program_count; i++)
-            if (!has_program(&c->config, of_base.programs[i].name))
+            if (!has_program(&c->config, of_base.programs[i].name) && missing++ < MOST_NAMES)
                 rp_buf_printf(&gone, "%s%s", gone.len ? ", " : "", of_base.programs[i].name);
+    if (missing > MOST_NAMES)
+        rp_buf_printf(&gone, " and %zu more", missing - MOST_NAMES);
     remark(c, "%s is not that of base, so that programs and limits may be other ones%s%s",
            c->job.result.config, gone.len ? "; not tried any more: " : "", rp_buf_text(&gone));
 }
@@ -322,6 +326,18 @@ static void remark_on_trees(struct command *c, const char *snapshot)
         remark_on_config(c);
 }
 
+/* The work tree without what this command itself writes there: results, trees, the history. */
+static int take_snapshot(struct command *c, char **ret, struct rp_err *err)
+{
+    const char *history = c->args.history;
+    rp_autofree char *database =
+        history && rp_history_is_file(history) ? realpath(history, NULL) : NULL;
+    rp_autofree char *journal = database ? rp_format("%s-journal", database) : NULL;
+    const char *const leave_out[] = {c->output, c->scratch, database, journal, NULL};
+
+    return rp_git_snapshot(c->root, leave_out, c->scratch, ret, &c->job.result.head_changed, err);
+}
+
 /* Both sides are trees of their own below one folder, so that their paths are alike. */
 static int make_trees(struct command *c, struct rp_err *err)
 {
@@ -336,8 +352,7 @@ static int make_trees(struct command *c, struct rp_err *err)
     if (rc == 0)
         rc = make_scratch(c, err);
     if (rc == 0)
-        rc = rp_git_snapshot(c->root, c->output, c->scratch, &snapshot, &job->result.head_changed,
-                             err);
+        rc = take_snapshot(c, &snapshot, err);
     if (rc < 0)
         return rc;
     job->temporary = rp_path_join(c->scratch, "tmp");

@@ -156,7 +156,7 @@ void rp_ci_gate_text(struct rp_buf *to, const struct rp_ci_gate *gate)
 /* --- the comment ------------------------------------------------------------------------------ */
 
 /* Evidence of one gate is cut before it takes the room of others. */
-enum { MOST_EVIDENCE = 6000, ROOM_FOR_END = 400, MOST_REMARK = 500 };
+enum { MOST_EVIDENCE = 6000, ROOM_FOR_END = 400, MOST_REMARK = 250 };
 
 /* Appends the piece if the comment has room for it.
  * @return whether it had */
@@ -225,16 +225,14 @@ static void put_items(struct rp_buf *to, const struct rp_ci_result *r)
     put_left_out(to, left_out, "gates that do not hold are");
 }
 
-/* They have names of files and programs, which are of unknown origin. */
+/* They have names of files and programs, which are of unknown origin. There are a few, for which
+ * there is room behind whatever the comment has. */
 static void put_remarks(struct rp_buf *to, const struct rp_ci_result *r)
 {
     for (size_t i = 0; i < r->remarks.count; i++) {
-        rp_autobuf piece = {0};
-
-        rp_buf_puts(&piece, "* note: ");
-        rp_markdown_plain(&piece, r->remarks.items[i], MOST_REMARK);
-        rp_buf_puts(&piece, "\n");
-        add_piece(to, &piece);
+        rp_buf_puts(to, "* note: ");
+        rp_markdown_plain(to, r->remarks.items[i], MOST_REMARK);
+        rp_buf_puts(to, "\n");
     }
 }
 

@@ -354,26 +354,30 @@ static int exclude(const char *root, const char *path, char **ret_word, struct r
     return rc;
 }
 
-static int add_all(const char *root, const char *leave_out, const char *scratch, const char *index,
+static int add_all(const char *root, const char *const *leave_out, const char *index,
                    struct rp_err *err)
 {
-    rp_autofree char *result = NULL, *own = NULL;
-    int rc = exclude(root, leave_out, &result, err);
-
-    if (rc == 0)
-        rc = exclude(root, scratch, &own, err);
-    if (rc < 0)
-        return rc;
-    const struct call call = {
-        .root = root,
-        .index = index,
-        .words = WORDS("add", "--all", "--", ".", result ? result : own, result ? own : NULL)};
+    enum { MOST_PATHS = 8, FIXED = 4 };
+    const char *words[FIXED + MOST_PATHS + 1] = {"add", "--all", "--", "."};
+    char *excluded[MOST_PATHS] = {NULL};
+    const struct call call = {.root = root, .index = index, .words = words};
+    size_t count = 0;
     rp_autobuf said = {0};
+    int rc = 0;
 
-    return must_run(&call, RP_ENVIRONMENT, &said, err);
+    for (; rc == 0 && *leave_out && count < MOST_PATHS; leave_out++) {
+        rc = exclude(root, *leave_out, &excluded[count], err);
+        words[FIXED + count] = excluded[count];
+        count += excluded[count] != NULL;
+    }
+    if (rc == 0)
+        rc = must_run(&call, RP_ENVIRONMENT, &said, err);
+    while (count)
+        free(excluded[--count]);
+    return rc;
 }
 
-int rp_git_snapshot(const char *root, const char *leave_out, const char *scratch, char **ret,
+int rp_git_snapshot(const char *root, const char *const *leave_out, const char *scratch, char **ret,
                     bool *ret_changed, struct rp_err *err)
 {
     rp_autofree char *index = rp_path_join(scratch, "index"), *head = NULL, *then = NULL,
@@ -385,7 +389,7 @@ int rp_git_snapshot(const char *root, const char *leave_out, const char *scratch
     if (rc == 0)
         rc = copy_index(root, index, err);
     if (rc == 0)
-        rc = add_all(root, leave_out, scratch, index, err);
+        rc = add_all(root, leave_out, index, err);
     if (rc == 0)
         rc = read_line(&of_head, RP_ENVIRONMENT, &then, err);
     if (rc == 0)

@@ -48,11 +48,11 @@ int rp_git_subjects(const char *root, const char *const *commits, size_t count,
 /**
  * Makes a commit of the work tree as it is, with what is changed and what is new and not ignored.
  * No branch refers to it, so git removes it some day. Where nothing is changed, it is HEAD.
- * @param leave_out an absolute path, whose files are not taken
- * @param scratch an existing folder for the index of that commit; it is left out, too
+ * @param leave_out absolute paths, which are not taken; NULL at the end
+ * @param scratch an existing folder for the index of that commit
  * @param ret_changed whether it differs from HEAD
  */
-int rp_git_snapshot(const char *root, const char *leave_out, const char *scratch, char **ret,
+int rp_git_snapshot(const char *root, const char *const *leave_out, const char *scratch, char **ret,
                     bool *ret_changed, struct rp_err *err);
 
 /** A commit that is checked out beside the user's tree. Initialise it with zeros. */

@@ -22,6 +22,16 @@ says ../err 'but not in the history: history postgresql://me@127.0.0.1:9/perf: '
 ! grep -q s3cret ../err || fail 'the password'
 git checkout -q base -- sums.hip
 
+# A history within the tree is none of its files: nothing is changed by it.
+git reset -q --hard base
+for time in 1 2; do
+    rocm-perf ci --base base --device software -o ../result --history .rocm-perf/history.db >../out 2>../err </dev/null || fail "a history within the tree: $(cat ../err)"
+    [ "$(json head.changed ../result/ci.json)" = false ] || fail "the history is a change of run $time"
+done
+rocm-perf history list --db .rocm-perf/history.db >../out
+[ "$(wc -l <../out)" = 2 ] && ! grep -q "$(git rev-parse --short=8 HEAD)+" ../out || fail "commits with changes: $(cat ../out)"
+rm -r .rocm-perf
+
 # --- what was compared ---------------------------------------------------------------------------------------
 # refused STATUS TEXT OPTION...: it is, and says so, also to GitHub; nothing of an earlier run is left.
 refused() {
