@@ -127,14 +127,15 @@ void rp_ci_verdict_text(struct rp_buf *to, const struct rp_ci_result *r)
     const size_t fails = count_of(r, RP_CI_FAILS), open = count_of(r, RP_CI_UNDECIDED),
                  skipped = count_of(r, RP_CI_SKIPPED), all = r->gates.count - skipped;
 
-    if (fails)
-        rp_buf_printf(to, "%zu of %zu gate%s fail%s", fails, all, rp_plural(all),
-                      fails == 1 ? "s" : "");
-    if (open)
+    if (all == 1)
+        rp_buf_printf(to, "the one gate %s", fails ? "fails" : open ? "is undecided" : "holds");
+    else if (fails)
+        rp_buf_printf(to, "%zu of %zu gates fail%s", fails, all, fails == 1 ? "s" : "");
+    if (open && all > 1)
         rp_buf_printf(to, "%s%zu%s%s undecided", fails ? ", " : "", open,
                       fails ? "" : " of the gates", open == 1 ? " is" : " are");
-    if (!fails && !open)
-        rp_buf_printf(to, "all %zu gate%s hold%s", all, rp_plural(all), all == 1 ? "s" : "");
+    if (!fails && !open && all > 1)
+        rp_buf_printf(to, "all %zu gates hold", all);
     if (skipped)
         rp_buf_printf(to, " (%zu skipped)", skipped);
 }

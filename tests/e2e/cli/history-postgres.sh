@@ -39,14 +39,14 @@ for to in file.db "$db"; do
     expect 0 rocm-perf history add --db "$to" --at 2026-11-20T00:00:00Z --commit '' --program "$(printf 'x\377y')" "$data/software.json" "$data/after.json"
 done
 # The byte that is no character is U+FFFD on the server.
-for action in list 'list --json' 'list --program app* --limit 2' show 'show --json' 'check --margin 2' 'check -v' 'check --json' plot export 'export --format csv'; do
+for action in list 'list --json' 'list --program app* --limit 2' show 'show --json' 'check --margin 2' 'check -v' 'check --json' plot 'page --margin 2' export 'export --format csv'; do
     for to in file.db "$db"; do
         rocm-perf history $action --db "$to" >"said.${to%%:*}" 2>err && code=0 || code=$?
         echo "exit $code" >>"said.${to%%:*}"
         cp "said.${to%%:*}" out && kept_secret
     done
     sed -i 's/\\u00ff\|\\xff\|\xff/\xef\xbf\xbd/' said.file.db
-    sed -e 's/\\ufffd/\xef\xbf\xbd/g' -e "s#postgresql://[^ ]*#file.db#" -i said.postgresql said.file.db
+    sed -e 's/\\ufffd/\xef\xbf\xbd/g' -e "s#postgresql://[^ ]*/team#file.db#" -i said.postgresql said.file.db
     grep -v '"hash"' said.file.db | sed 's/"hash": "[^"]*"//' >a || true
     grep -v '"hash"' said.postgresql | sed 's/"hash": "[^"]*"//' >b || true
     diff a b >&2 || fail "history $action differs"

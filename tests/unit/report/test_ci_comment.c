@@ -53,7 +53,7 @@ static void the_verdict_counts_gates(void **state)
 
     (void)state;
     add(&r, "a", RP_CI_HOLDS, NULL);
-    says(&r, "all 1 gate holds");
+    says(&r, "the one gate holds");
     assert_int_equal(rp_ci_verdict(&r), RP_CI_HOLDS);
     add(&r, "b", RP_CI_SKIPPED, NULL);
     add(&r, "c", RP_CI_HOLDS, NULL);
@@ -78,7 +78,7 @@ static void the_comment_has_the_sentence(void **state)
     add(&r, "mm", RP_CI_FAILS, "row_sums(float*)");
     rp_ci_comment(&r, &text);
     assert_non_null(strstr(rp_buf_text(&text),
-                           "### rocm-perf: 1 of 1 gate fails\n\n* `mm`: 14.2 % slower than base "
+                           "### rocm-perf: the one gate fails\n\n* `mm`: 14.2 % slower than base "
                            "(6.35 -> 7.25 us), limit 2 %: `row_sums(float*)` at `mm.hip:3`\n"));
     assert_non_null(strstr(rp_buf_text(&text),
                            "**Software device: times are modelled (detailed (version 1)), not "
@@ -88,7 +88,7 @@ static void the_comment_has_the_sentence(void **state)
 
 static void a_comment_never_becomes_too_long(void **state)
 {
-    enum { GATES = 5000, EVIDENCE = 10000 };
+    enum { GATES = 5000, EVIDENCE = 10000, NOTES = 2 };
     struct rp_ci_result r = a_result();
     char *evidence = malloc(EVIDENCE + 1);
     rp_autobuf text = {0};
@@ -104,8 +104,13 @@ static void a_comment_never_becomes_too_long(void **state)
         add(&r, name, RP_CI_FAILS, "`@all` | <b>");
         r.gates.items[i].evidence = i % 2 ? copy(evidence) : NULL;
     }
+    /* What to know of the verdict is there, however many gates there are. */
+    for (int i = 0; i < NOTES; i++)
+        rp_vec_push(&r.remarks, copy(evidence));
+    rp_vec_push(&r.remarks, copy("base and head have the same files"));
     rp_ci_comment(&r, &text);
     assert_in_range(text.len, 10000, 65534);
+    assert_non_null(strstr(rp_buf_text(&text), "\n* note: base and head have the same files\n"));
     assert_non_null(strstr(rp_buf_text(&text), "5000 of 5000 gates fail"));
     assert_non_null(strstr(rp_buf_text(&text), " more gates that do not hold are left out, because "
                                                "a comment may have 65,535 bytes: ci.json"));
