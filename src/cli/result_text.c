@@ -615,7 +615,7 @@ static void put_best(const struct rp_page *page, const json_t *result)
         put_none(page, result);
         return;
     }
-    if (json_object_get(result, "pareto_front")) {
+    if (json_array_size(json_object_get(result, "pareto_front"))) {
         put_front(page, result);
         return;
     }

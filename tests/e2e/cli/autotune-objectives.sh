@@ -64,6 +64,10 @@ says err 'nothing is not in the recorded space, which has time, GFLOP/s, energy,
 expect 2 rocm-perf autotune --simulate cache.json --objective GFLOPS
 says err 'max:GFLOPS'
 
+echo '{"device_name": "d", "kernel_name": "k", "tune_params_keys": ["A"], "cache": {"1": {"A": 1, "time": 1, "x": 2}}}' >one.json
+expect 0 rocm-perf autotune --simulate one.json --objective time --objective min:x
+says out 'Best   not run A=1'
+
 # Of programs: two printed numbers, and a journal that goes on to the same result.
 echo '{"A": [1, 2, 3, 4, 5, 6, 7, 8], "B": [1, 2, 3, 4]}' >space.json
 echo 'echo "GFLOPS: $(($1 * 10))"; echo "waste=$(($1 * $1 + $2))"; echo "{\"zero\": 0}"' >run.sh
