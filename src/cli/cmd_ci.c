@@ -249,7 +249,8 @@ static int make_scratch(struct command *c, struct rp_err *err)
     char key[RP_SHA256_TEXT];
 
     if (!parent)
-        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "$TMPDIR, %s", folder);
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "the trees have no place in $TMPDIR, %s",
+                             folder);
     of = rp_format("%u %s", (unsigned)geteuid(), c->root);
     rp_sha256(of, strlen(of), key);
     for (const char *place = places; *place; place++) {
