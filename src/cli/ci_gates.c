@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/ci.h"
 #include "experiment/build_command.h"
+#include "experiment/judge.h"
 #include "experiment/output_compare.h"
 #include "report/report.h"
 
@@ -80,10 +81,11 @@ static char *without_tree(const struct rp_ci_side *side, const char *text, size_
     rp_autobuf ret = {0};
     const char *at = path;
 
-    for (const char *found; (found = strstr(at, side->tree.path)); at = found + tree + 1) {
-        rp_buf_add(&ret, at, (size_t)(found - at));
-        if (found[tree] != '/')
-            break;
+    for (const char *found; (found = strstr(at, side->tree.path));) {
+        const bool inside = found[tree] == '/';
+
+        rp_buf_add(&ret, at, (size_t)(found - at) + (inside ? 0 : tree));
+        at = found + tree + (inside ? 1 : 0);
     }
     rp_buf_puts(&ret, at);
     return rp_buf_steal(&ret);
@@ -516,31 +518,106 @@ static enum rp_ci_outcome outcome_of(const json_t *judgement)
     return json_array_size(json_object_get(judgement, "kernels")) ? RP_CI_UNDECIDED : RP_CI_SKIPPED;
 }
 
+/** How often and in which way both profiles launch each kernel. Empty: not known. */
+struct launches {
+    struct rp_launch_counts base, head;
+};
+
+static void free_launches(struct launches *l)
+{
+    rp_launch_counts_free(&l->base);
+    rp_launch_counts_free(&l->head);
+}
+
+static void read_launches(const struct trial *t, struct launches *ret)
+{
+    rp_autofree char *base = rp_ci_path(t->job, t->p, t->job->base.word);
+    rp_autofree char *head = rp_ci_path(t->job, t->p, t->job->head.word);
+    struct rp_err none = RP_ERR_INIT;
+
+    /* Where there is no profile its own gates say so, and the judgement stands. */
+    if (rp_launch_counts_read(base, &ret->base, &none) == 0)
+        (void)rp_launch_counts_read(head, &ret->head, &none);
+}
+
+/** What judge says against kernels, and why that is nothing against the change. */
+struct excuse {
+    const char *sentence; /**< NULL: there is none */
+    const char *kernel;
+};
+
+/* Judge launches the head's kernel as the base launches its own. Where the host's code has changed
+ * along, as with workgroups of another size, that is a launch that the head never makes, and what
+ * comes of it says nothing. A kernel that may be gone need not be there. */
+static const char *excuse_of(const struct trial *t, const json_t *kernel, const struct launches *l)
+{
+    const char *symbol = text_at(kernel, "symbol");
+    const struct rp_launch_count *base = rp_launch_counts_find(&l->base, symbol);
+    const struct rp_launch_count *head = rp_launch_counts_find(&l->head, symbol);
+
+    if (base && !head && l->head.count && t->p->allow_missing)
+        return "not judged: the head does not launch it any more";
+    if (base && head && condemns(text_at(kernel, "outcome")) &&
+        !rp_launch_count_includes(head, base))
+        return "not judged: the head launches it with another grid, workgroup or dynamic LDS than "
+               "base, and rocm-perf judge launches it as base does";
+    return NULL;
+}
+
+static struct excuse excuse_all(const struct trial *t, const json_t *judgement,
+                                const struct launches *l)
+{
+    bool explained = !condemns(text_at(judgement, "verdict"));
+    struct excuse ret = {0};
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(judgement, "kernels"), i, one)
+    {
+        const char *outcome = text_at(one, "outcome");
+
+        if (!condemns(outcome) && strcmp(outcome, "undecided") != 0)
+            continue;
+        ret = (struct excuse){excuse_of(t, one, l), text_at(one, "name")};
+        if (!ret.sentence)
+            return ret;
+        explained |= condemns(outcome);
+    }
+    return explained ? ret : (struct excuse){0};
+}
+
 /* The worst of several sources stays. */
 static void take_judgement(const struct trial *t, size_t source, const json_t *judgement,
-                           struct rp_ci_step *step, struct rp_ci_gate *of)
+                           const struct launches *launches, struct rp_ci_step *step,
+                           struct rp_ci_gate *of)
 {
     static const char *const sentences[] = {
         [RP_CI_SKIPPED] = "rocm-perf judge had no kernels to compare",
         [RP_CI_HOLDS] = "rocm-perf judge has nothing against its kernels",
         [RP_CI_UNDECIDED] = "rocm-perf judge cannot decide about its kernels",
         [RP_CI_FAILS] = "rocm-perf judge refuses its kernels"};
-    const enum rp_ci_outcome outcome = outcome_of(judgement);
-    rp_autofree char *note = rp_format("%s: %s", t->p->sources.at[source],
-                                       judgement ? text_at(judgement, "sentence") : step->failure);
+    const struct excuse excuse = excuse_all(t, judgement, launches);
+    const enum rp_ci_outcome outcome = excuse.sentence ? RP_CI_SKIPPED : outcome_of(judgement);
+    const char *said = judgement ? text_at(judgement, "sentence") : step->failure;
+    rp_autofree char *of_head = without_tree(&t->job->head, said, strlen(said));
+    rp_autofree char *of_both = without_tree(&t->job->base, of_head, strlen(of_head));
+    rp_autofree char *note =
+        rp_format("%s: %s", t->p->sources.at[source], excuse.sentence ? excuse.kernel : of_both);
 
     if (outcome < of->outcome)
         return;
     if (outcome > of->outcome)
         rp_ci_gate_drop_notes(of);
-    rp_ci_gate_decide(of, outcome, "%s", sentences[outcome]);
+    rp_ci_gate_decide(of, outcome, "%s", excuse.sentence ? excuse.sentence : sentences[outcome]);
     rp_ci_gate_note(of, note, t->p->sources.at[source], 0);
     if (!judgement && !of->evidence)
         of->evidence = rp_steal(step->evidence);
 }
 
-static int decide_kernels(const struct trial *t, struct rp_err *err)
+/** @param fails another gate of the program does, those of limits apart */
+static int decide_kernels(const struct trial *t, bool fails, struct rp_err *err)
 {
+    rp_cleanup(free_launches) struct launches launches = {0};
     struct rp_ci_gate *of = gate(t, "kernels");
     bool changed = false;
     int rc = 0;
@@ -551,10 +628,11 @@ static int decide_kernels(const struct trial *t, struct rp_err *err)
         leave_open(t, of);
         return 0;
     }
-    if (fails_so_far(t)) {
+    if (fails) {
         rp_ci_gate_decide(of, RP_CI_SKIPPED, "not judged: another gate of it fails");
         return 0;
     }
+    read_launches(t, &launches);
     for (size_t i = 0; rc == 0 && i < t->p->sources.count; i++) {
         rp_cleanup(rp_ci_step_free) struct rp_ci_step step = {0};
         rp_cleanup(rp_cleanup_json_decref) json_t *judgement = NULL;
@@ -566,7 +644,7 @@ static int decide_kernels(const struct trial *t, struct rp_err *err)
         changed = true;
         rc = rp_ci_judge(t->job, t->p, i, &step, &judgement, err);
         if (rc == 0)
-            take_judgement(t, i, judgement, &step, of);
+            take_judgement(t, i, judgement, &launches, &step, of);
     }
     if (rc == 0 && !changed)
         rp_ci_gate_decide(of, RP_CI_HOLDS, "its sources are those of base");
@@ -576,7 +654,7 @@ static int decide_kernels(const struct trial *t, struct rp_err *err)
 int rp_ci_decide_program(struct rp_ci_job *job, const struct rp_ci_program *p, struct rp_err *err)
 {
     rp_cleanup(free_trial) struct trial t = {.job = job, .p = p};
-    bool goes_on = false;
+    bool goes_on = false, fails;
     int rc;
 
     if (!job->head.built) {
@@ -594,9 +672,10 @@ int rp_ci_decide_program(struct rp_ci_job *job, const struct rp_ci_program *p, s
         rc = decide_output(&t, err);
     if (rc == 0 && goes_on)
         rc = decide_checks(&t, err);
-    if (rc == 0 && goes_on)
-        rc = decide_kernels(&t, err);
+    fails = fails_so_far(&t);
     if (rc == 0 && goes_on)
         rc = rp_ci_decide_limits(job, p, t.has_base ? NULL : t.no_base, t.base_undecided, err);
+    if (rc == 0 && goes_on) /* Last, as the profiles say how kernels are launched. */
+        rc = decide_kernels(&t, fails, err);
     return rc;
 }

@@ -511,6 +511,21 @@ static int write_forms(const struct command *c, struct rp_buf *json, struct rp_e
     return rc < 0 ? rc : write_form(c, "ci.json", json, err);
 }
 
+static void put_gates(const struct rp_page *page, const struct rp_ci_result *r,
+                      enum rp_ci_outcome outcome)
+{
+    for (size_t i = 0; i < r->gates.count; i++) {
+        const size_t repeats = rp_ci_gate_repeats(r, i);
+        rp_autobuf line = {0};
+
+        if (r->gates.items[i].outcome != outcome || !repeats)
+            continue;
+        rp_ci_gate_text(&line, &r->gates.items[i], repeats);
+        rp_page_words(page, outcome == RP_CI_FAILS ? RP_INK_RED : RP_INK_YELLOW, 0, 2, "%s%s",
+                      outcome == RP_CI_FAILS ? "" : "undecided: ", rp_buf_text(&line));
+    }
+}
+
 static void put_text(const struct command *c, struct rp_buf *text)
 {
     const struct rp_ci_result *r = &c->job.result;
@@ -524,16 +539,8 @@ static void put_text(const struct command *c, struct rp_buf *text)
                   : verdict == RP_CI_FAILS ? RP_INK_RED
                                            : RP_INK_YELLOW,
                   0, 2, "%s", rp_buf_text(&line));
-    for (size_t i = 0; i < r->gates.count; i++) {
-        const struct rp_ci_gate *gate = &r->gates.items[i];
-
-        rp_buf_free(&line);
-        rp_ci_gate_text(&line, gate);
-        if (gate->outcome >= RP_CI_UNDECIDED)
-            rp_page_words(&page, gate->outcome == RP_CI_FAILS ? RP_INK_RED : RP_INK_YELLOW, 0, 2,
-                          "%s%s",
-                          gate->outcome == RP_CI_FAILS ? "" : "undecided: ", rp_buf_text(&line));
-    }
+    put_gates(&page, r, RP_CI_FAILS);
+    put_gates(&page, r, RP_CI_UNDECIDED);
     for (size_t i = 0; i < r->remarks.count; i++)
         rp_page_words(&page, RP_INK_YELLOW, 0, 2, "note: %s", r->remarks.items[i]);
     rp_buf_free(&line);

@@ -431,8 +431,10 @@ int rp_launches_capture(const struct rp_child_context *measure, const char *prog
 
 void rp_launch_counts_free(struct rp_launch_counts *counts)
 {
-    for (size_t i = 0; i < counts->count; i++)
+    for (size_t i = 0; i < counts->count; i++) {
         free(counts->list[i].symbol);
+        rp_vec_free(&counts->list[i].kinds);
+    }
     free(counts->list);
     *counts = (struct rp_launch_counts){0};
 }
@@ -463,6 +465,15 @@ static struct rp_launch_count *count_of(struct rp_launch_counts *counts, const c
     return &counts->list[counts->count++];
 }
 
+static uint64_t geometry_hash(const struct rp_row_dispatch *row, int64_t lds_bytes)
+{
+    uint64_t hash = rp_mix64((uint64_t)lds_bytes + 1);
+
+    for (size_t i = 0; i < 3; i++)
+        hash = rp_mix64(rp_mix64(hash ^ (uint64_t)row->grid[i]) ^ (uint64_t)row->workgroup[i]);
+    return hash;
+}
+
 /** Kernels may run in another order each time, so that the sum has none. */
 static int count_row(void *context, const void *at, struct rp_err *err)
 {
@@ -470,18 +481,51 @@ static int count_row(void *context, const void *at, struct rp_err *err)
     const struct rp_row_dispatch *row = at;
     const struct rp_row_kernel *kernel =
         rp_store_find_kernel(c->store, row->guid_index, row->kernel_id);
-    uint64_t hash = rp_mix64((uint64_t)row->group_bytes + 1);
     struct rp_launch_count *count;
+    uint64_t kind;
 
     (void)err;
     if (!kernel || !kernel->kernel_name)
         return 0;
-    for (size_t i = 0; i < 3; i++)
-        hash = rp_mix64(rp_mix64(hash ^ (uint64_t)row->grid[i]) ^ (uint64_t)row->workgroup[i]);
     count = count_of(c->counts, kernel->kernel_name);
     count->launches++;
-    count->geometries += hash;
+    count->geometries += geometry_hash(row, row->group_bytes);
+    kind = geometry_hash(row, row->group_bytes - kernel->group_bytes);
+    if (!count->kinds.count || count->kinds.items[count->kinds.count - 1] != kind)
+        rp_vec_push(&count->kinds, kind);
     return 0;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void sort_kinds(struct rp_launch_count *count)
+{
+    size_t kept = 0;
+
+    if (count->kinds.count)
+        qsort(count->kinds.items, count->kinds.count, sizeof(uint64_t), by_hash);
+    for (size_t i = 0; i < count->kinds.count; i++)
+        if (!kept || count->kinds.items[kept - 1] != count->kinds.items[i])
+            count->kinds.items[kept++] = count->kinds.items[i];
+    count->kinds.count = kept;
+}
+
+bool rp_launch_count_includes(const struct rp_launch_count *all, const struct rp_launch_count *of)
+{
+    size_t i = 0;
+
+    for (size_t k = 0; k < of->kinds.count; k++) {
+        while (i < all->kinds.count && all->kinds.items[i] < of->kinds.items[k])
+            i++;
+        if (i == all->kinds.count || all->kinds.items[i] != of->kinds.items[k])
+            return false;
+    }
+    return true;
 }
 
 static int count_in(const char *path, struct rp_launch_counts *counts, struct rp_err *err)
@@ -514,6 +558,8 @@ int rp_launch_counts_read(const char *profile, struct rp_launch_counts *ret, str
     for (size_t i = 0; i < found.gl_pathc && rc == 0; i++)
         rc = count_in(found.gl_pathv[i], &counts, err);
     globfree(&found);
+    for (size_t i = 0; i < counts.count; i++)
+        sort_kinds(&counts.list[i]);
     if (rc < 0)
         rp_launch_counts_free(&counts);
     else

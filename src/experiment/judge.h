@@ -14,6 +14,7 @@
 
 #include "analyze/roofline.h"
 #include "base/sha256.h"
+#include "base/vec.h"
 
 struct rp_child_context;
 struct rp_err;
@@ -254,7 +255,15 @@ void rp_launches_free(struct rp_captures *launches);
 struct rp_launch_count {
     char *symbol; /**< without .kd */
     uint64_t launches, geometries;
+    /** A number for each launch that the host has chosen: grid, workgroup and dynamic LDS. The
+     * kernel's own LDS is not in it. They rise. */
+    struct {
+        RP_VEC(uint64_t);
+    } kinds;
 };
+
+/** Says whether each way in which @p of is launched is also one of @p all. */
+bool rp_launch_count_includes(const struct rp_launch_count *all, const struct rp_launch_count *of);
 
 /** Release it with rp_launch_counts_free. */
 struct rp_launch_counts {

@@ -131,9 +131,13 @@ void rp_ci_verdict_text(struct rp_buf *to, const struct rp_ci_result *r)
         rp_buf_printf(to, "the one gate %s", fails ? "fails" : open ? "is undecided" : "holds");
     else if (fails)
         rp_buf_printf(to, "%zu of %zu gates fail%s", fails, all, fails == 1 ? "s" : "");
-    if (open && all > 1)
-        rp_buf_printf(to, "%s%zu%s%s undecided", fails ? ", " : "", open,
-                      fails ? "" : " of the gates", open == 1 ? " is" : " are");
+    if (open && all > 1) {
+        if (fails)
+            rp_buf_printf(to, ", %zu", open);
+        else
+            rp_buf_printf(to, "%zu of %zu gates", open, all);
+        rp_buf_printf(to, " %s undecided", open == 1 ? "is" : "are");
+    }
     if (!fails && !open && all > 1)
         rp_buf_printf(to, "all %zu gates hold", all);
     if (skipped)
@@ -147,11 +151,34 @@ void rp_ci_device_text(struct rp_buf *to, const struct rp_ci_result *r)
                       r->timing ? r->timing : "model not known");
 }
 
-void rp_ci_gate_text(struct rp_buf *to, const struct rp_ci_gate *gate)
+static bool says_the_same(const struct rp_ci_gate *a, const struct rp_ci_gate *b)
+{
+    return a->outcome == b->outcome && a->program && b->program &&
+           strcmp(a->program, b->program) == 0 && strcmp(a->sentence, b->sentence) == 0 &&
+           !a->notes.count && !b->notes.count;
+}
+
+size_t rp_ci_gate_repeats(const struct rp_ci_result *r, size_t gate)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->gates.count; i++) {
+        if (i != gate && !says_the_same(&r->gates.items[i], &r->gates.items[gate]))
+            continue;
+        if (i < gate)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+void rp_ci_gate_text(struct rp_buf *to, const struct rp_ci_gate *gate, size_t repeats)
 {
     rp_buf_printf(to, "%s: %s", gate->program ? gate->program : "build", gate->sentence);
     if (gate->notes.count)
         rp_buf_printf(to, ": %s", gate->notes.items[0].text);
+    if (repeats > 1)
+        rp_buf_printf(to, " (%zu gates)", repeats);
 }
 
 /* --- the comment ------------------------------------------------------------------------------ */
@@ -184,7 +211,7 @@ static void put_place(struct rp_buf *to, const struct rp_ci_note *note)
     to->failed |= place.failed;
 }
 
-static void put_item(struct rp_buf *to, const struct rp_ci_gate *gate)
+static void put_item(struct rp_buf *to, const struct rp_ci_gate *gate, size_t repeats)
 {
     rp_buf_printf(to, "* %s", gate->outcome == RP_CI_UNDECIDED ? "undecided: " : "");
     if (gate->program)
@@ -197,6 +224,8 @@ static void put_item(struct rp_buf *to, const struct rp_ci_gate *gate)
         rp_markdown_code(to, gate->notes.items[0].text);
         put_place(to, &gate->notes.items[0]);
     }
+    if (repeats > 1)
+        rp_buf_printf(to, " (%zu gates)", repeats);
     rp_buf_puts(to, "\n");
 }
 
@@ -216,11 +245,12 @@ static void put_items(struct rp_buf *to, const struct rp_ci_result *r)
 
     for (int outcome = RP_CI_FAILS; outcome >= RP_CI_UNDECIDED; outcome--)
         for (size_t i = 0; i < r->gates.count; i++) {
+            const size_t repeats = rp_ci_gate_repeats(r, i);
             rp_autobuf piece = {0};
 
-            if (r->gates.items[i].outcome != (enum rp_ci_outcome)outcome)
+            if (r->gates.items[i].outcome != (enum rp_ci_outcome)outcome || !repeats)
                 continue;
-            put_item(&piece, &r->gates.items[i]);
+            put_item(&piece, &r->gates.items[i], repeats);
             left_out += left_out || !add_piece(to, &piece);
         }
     put_left_out(to, left_out, "gates that do not hold are");

@@ -18,7 +18,7 @@ static void put_case(struct rp_buf *to, const struct rp_ci_gate *gate)
     const char *word = rp_ci_outcome_names[gate->outcome];
     rp_autobuf text = {0};
 
-    rp_ci_gate_text(&text, gate);
+    rp_ci_gate_text(&text, gate, 1);
     rp_junit_begin_case(to, gate->program ? gate->program : "build", gate->name);
     rp_buf_puts(to, ">\n");
     if (gate->outcome == RP_CI_SKIPPED)

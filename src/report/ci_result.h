@@ -95,8 +95,12 @@ enum rp_ci_outcome rp_ci_verdict(const struct rp_ci_result *result);
 void rp_ci_verdict_text(struct rp_buf *to, const struct rp_ci_result *result);
 /** Appends "Software device: modelled time ...", or nothing on a GPU. */
 void rp_ci_device_text(struct rp_buf *to, const struct rp_ci_result *result);
-/** Appends "mm: 14.2 % slower than base ...: NOTE", not escaped. */
-void rp_ci_gate_text(struct rp_buf *to, const struct rp_ci_gate *gate);
+/** Says how many gates of the program say the same as this one, which is the first of them; 0: an
+ * earlier one says it. So a sentence on a program stands once where gates are listed. */
+size_t rp_ci_gate_repeats(const struct rp_ci_result *result, size_t gate);
+/** Appends "mm: 14.2 % slower than base ...: NOTE", not escaped.
+ * @param repeats so many gates say that, which is named from two on */
+void rp_ci_gate_text(struct rp_buf *to, const struct rp_ci_gate *gate, size_t repeats);
 
 /** Writes a comment of less than 65,535 bytes for a pull request. */
 void rp_ci_comment(const struct rp_ci_result *result, struct rp_buf *to);

@@ -16,6 +16,11 @@ config ', "limits": {"time": null}, "sources": ["sums.hip"], "flags": "-O3 -g"'
 ci 1
 [ "$(outcome output) $(outcome kernels)" = "holds fails" ] || fail "kernels"
 says ../result/comment.md 'rocm-perf judge refuses its kernels: `sums.hip: wrong: '
+# The same mistake is none where the head never launches the kernel as the base did, which judge does.
+sed -i 's/<<<count, 256>>>/<<<count, 128>>>/; s/half = 128/half = 64/; s/i < 1024; i += 256/i < n; i += (int)blockDim.x/' sums.hip
+ci 0
+[ "$(outcome output) $(outcome kernels)" = "holds skipped" ] || fail "workgroups of another size: $(outcome kernels)"
+says ../result/comment.md 'not judged: the head launches it with another grid, workgroup or dynamic LDS than base'
 
 # Files that it writes; an output that is never the same twice.
 no_checks='"checks": {"races": false, "uninit": false, "bounds": false}, "limits": {"time": null}'
@@ -43,8 +48,9 @@ change 's/row_sums/line_sums/'
 ci 1
 says ../result/comment.md '`sums`: a kernel of base does not run any more ("allow_missing": true in the configuration accepts that): `row_sums('
 says ../result/comment.md ', limit 1: `line_sums('
-config ', "checks": {"races": false, "uninit": false, "bounds": false}, "allow_missing": true'
+config ', "checks": {"races": false, "uninit": false, "bounds": false}, "allow_missing": true, "sources": ["sums.hip"]'
 ci 0
+says ../result/comment.md '| skipped | not judged: the head does not launch it any more: `sums.hip: row_sums('
 
 # A program that only the head has.
 git reset -q --hard base

@@ -45,10 +45,10 @@ static void results_of_tools(void **state)
          "\"fails\", \"program\": null, \"sentence\": \"x\", \"notes\": []}]}",
          "Failed: 2 of 9 gates fail.\nmm: 14.2 % slower than base: sums; and 2 more.\n" MODELLED},
         {"ci",
-         "{\"verdict\": \"undecided\", \"sentence\": \"1 of the gates is undecided\", \"gates\": "
+         "{\"verdict\": \"undecided\", \"sentence\": \"1 of 3 gates is undecided\", \"gates\": "
          "[{\"outcome\": \"undecided\", \"program\": null, \"sentence\": \"base does not build\", "
          "\"notes\": []}]}",
-         "Undecided: 1 of the gates is undecided.\nbuild: base does not build.\n"},
+         "Undecided: 1 of 3 gates is undecided.\nbuild: base does not build.\n"},
         {"profile",
          "{\"device\": \"software\", \"timing\": {\"model\": \"detailed\"}, \"user_ms\": 1.5, "
          "\"wall_ms\": "

@@ -59,7 +59,7 @@ static void the_verdict_counts_gates(void **state)
     add(&r, "c", RP_CI_HOLDS, NULL);
     says(&r, "all 2 gates hold (1 skipped)");
     add(&r, "d", RP_CI_UNDECIDED, NULL);
-    says(&r, "1 of the gates is undecided (1 skipped)");
+    says(&r, "1 of 3 gates is undecided (1 skipped)");
     assert_int_equal(rp_ci_verdict(&r), RP_CI_UNDECIDED);
     add(&r, "e", RP_CI_FAILS, NULL);
     says(&r, "1 of 4 gates fails, 1 is undecided (1 skipped)");
@@ -83,6 +83,25 @@ static void the_comment_has_the_sentence(void **state)
     assert_non_null(strstr(rp_buf_text(&text),
                            "**Software device: times are modelled (detailed (version 1)), not "
                            "measured on hardware.**"));
+    rp_ci_result_free(&r);
+}
+
+static void what_gates_of_a_program_have_in_common_is_said_once(void **state)
+{
+    struct rp_ci_result r = a_result();
+    rp_autobuf text = {0};
+
+    (void)state;
+    add(&r, "mm", RP_CI_UNDECIDED, NULL);
+    add(&r, "other", RP_CI_UNDECIDED, NULL);
+    add(&r, "mm", RP_CI_UNDECIDED, NULL);
+    add(&r, "mm", RP_CI_UNDECIDED, "row_sums(float*)");
+    rp_ci_comment(&r, &text);
+    assert_non_null(strstr(rp_buf_text(&text),
+                           "\n* undecided: `mm`: 14.2 % slower than base (6.35 -> 7.25 us), limit "
+                           "2 % (2 gates)\n* undecided: `other`: 14.2 % slower than base (6.35 -> "
+                           "7.25 us), limit 2 %\n* undecided: `mm`: 14.2 % slower than base (6.35 "
+                           "-> 7.25 us), limit 2 %: `row_sums(float*)` at `mm.hip:3`\n\n"));
     rp_ci_result_free(&r);
 }
 
@@ -149,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_verdict_counts_gates),
         cmocka_unit_test(the_comment_has_the_sentence),
+        cmocka_unit_test(what_gates_of_a_program_have_in_common_is_said_once),
         cmocka_unit_test(a_comment_never_becomes_too_long),
         cmocka_unit_test(names_are_no_commands),
         cmocka_unit_test(a_block_of_code_ends_where_it_should),
