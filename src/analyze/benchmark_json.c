@@ -109,7 +109,7 @@ static void read_google(const json_t *root, struct benchmarks *ret)
         const char *name = text_of(row, "run_name");
 
         name = name ? name : text_of(row, "name");
-        if (!name || !counts(row, only_aggregates))
+        if (!name || !counts(row, only_aggregates) || json_is_true(json_object_get(row, "skipped")))
             continue;
         add_time(ret, name,
                  json_is_true(json_object_get(row, "error_occurred"))

@@ -69,6 +69,12 @@ static int refuse_gpus(const struct rp_versus_side *before, const struct rp_vers
 
     if (!gpu)
         return 0;
+    if (is_same(of->tracer, gpu->architecture)) /* JSON of a benchmark tool names no more. */
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s was measured by %s%s%s, which %s was not: only results of the same tool "
+                       "on the same kind of GPU compare",
+                       of->path, gpu->architecture, gpu->product ? " on " : "",
+                       gpu->product ? gpu->product : "", other->path);
     return rp_fail(err, RP_BAD_INPUT,
                    "%s ran on %s (%s, %llu CUs, %llu MHz), which %s did not: only "
                    "results of the same kind of GPU compare",
@@ -292,8 +298,8 @@ static bool time_of(const struct timed *of, double margin, double *a, double *b,
     t->ratio = t->after_ms / t->before_ms;
     if (of->incomplete) { /* A dispatch that was lost took no time. */
         t->basis = RP_COMPARE_INCOMPLETE;
-        t->reason = "incomplete: dispatches of a side were lost, a trace was not closed, or a rank "
-                    "is missing";
+        t->reason = "incomplete: dispatches of a side were lost, a trace was not closed, a rank is "
+                    "missing, or a benchmark failed";
         return false;
     }
     if (of->parts && !same_dispatches(of)) { /* Whoever recorded longer is not slower. */

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/utf8.h"
 #include "report/report.h"
 
@@ -173,7 +175,15 @@ void rp_junit_outcome(struct rp_buf *buf, const char *element, const char *type,
 void rp_junit_said(struct rp_buf *buf, const char *text)
 {
     rp_buf_puts(buf, "      <system-out>");
-    rp_xml_text(buf, text, UINT_MAX);
+    for (size_t bytes; *text; text += bytes + (text[bytes] == '\n')) {
+        rp_autofree char *line = NULL;
+
+        bytes = strcspn(text, "\n");
+        line = rp_strndup(text, bytes);
+        rp_xml_text(buf, line, UINT_MAX);
+        if (text[bytes] && text[bytes + 1])
+            rp_buf_puts(buf, "\n");
+    }
     rp_buf_puts(buf, "</system-out>\n");
 }
 

@@ -11,6 +11,11 @@ echo "exit $?"
 rocm-perf history add --program apps --commit '' --at 2026-11-20T10:00:00Z two.json
 sed 's/"run_type": "iteration", "iterations"/"error_occurred": true, &/' "$data/google.json" >error.json
 rocm-perf history add --program error --commit '' --at 2026-11-20T10:00:00Z error.json
+# What the benchmark has skipped by itself is nothing that failed.
+sed 's/"run_type": "iteration", "iterations"/"skipped": true, "skip_message": "no GPU", &/' "$data/google.json" >skipped.json
+rocm-perf history add --db skipped.db --program skipped --commit '' --at 2026-11-20T10:00:00Z skipped.json
+rocm-perf history list --db skipped.db
+rocm-perf compare "$data/google.json" "$data/hyperfine.json" 2>&1 | sed "s#$data/##g"
 # The median alone, as with --benchmark_report_aggregates_only.
 cat >median.json <<'EOF'
 {"context": {"executable": "./b"}, "benchmarks": [

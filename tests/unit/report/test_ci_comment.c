@@ -140,7 +140,7 @@ static void a_comment_never_becomes_too_long(void **state)
 static void names_are_no_commands(void **state)
 {
     struct rp_ci_result r = a_result();
-    rp_autobuf text = {0}, quality = {0};
+    rp_autobuf text = {0}, quality = {0}, junit = {0};
 
     (void)state;
     add(&r, "a,b::c\n::error::d", RP_CI_FAILS, "50%0A::error::x");
@@ -151,6 +151,10 @@ static void names_are_no_commands(void **state)
                         "7.25 us), limit 2 %25: 50%250A::error::x\n");
     rp_ci_code_quality(&r, &quality);
     assert_non_null(strstr(rp_buf_text(&quality), "\"path\":\"mm.hip\",\"lines\":{\"begin\":3}"));
+    /* What a compiler says has lines, and they stay lines. */
+    r.gates.items[0].evidence = copy("a\n\n<b>\x1b\n");
+    rp_ci_junit(&r, &junit);
+    assert_non_null(strstr(rp_buf_text(&junit), "<system-out>a\n\n&lt;b&gt;\\x1b</system-out>"));
     rp_ci_result_free(&r);
 }
 
