@@ -379,6 +379,10 @@ static int check_gates(struct reader *r, const struct rp_word_list *gates)
         if (rc < 0)
             return refuse(r, "gates", "%s", why.text);
         rp_versus_condition_free(&gate);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(gates->at[j], gates->at[i]) == 0)
+                return refuse(r, "gates", "%s is there twice: results go by this name",
+                              gates->at[i]);
     }
     return 0;
 }

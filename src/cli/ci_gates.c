@@ -291,6 +291,28 @@ static void note_difference(const struct trial *t, struct difference d, struct r
     of->evidence = rp_buf_steal(&text);
 }
 
+/* A file that nobody writes is the same on both sides: its name is wrong, and nothing was compared.
+ * @return which one; 0: there is none */
+static size_t unwritten(const struct trial *t)
+{
+    for (size_t i = 1; i < t->head_outputs.count; i++)
+        if (!t->head_outputs.there[i] && !t->base_outputs.there[i])
+            return i;
+    return 0;
+}
+
+static void decide_same(const struct trial *t, struct rp_ci_gate *of)
+{
+    const size_t missing = unwritten(t);
+
+    if (!missing) {
+        rp_ci_gate_decide(of, RP_CI_HOLDS, "its output is the same as that of base");
+        return;
+    }
+    rp_ci_gate_decide(of, RP_CI_UNDECIDED, "neither base nor head writes this file of its outputs");
+    rp_ci_gate_note(of, t->p->outputs.at[missing - 1], NULL, 0);
+}
+
 /* A program that prints something else each time says nothing about a change. */
 static int decide_output(struct trial *t, struct rp_err *err)
 {
@@ -308,7 +330,7 @@ static int decide_output(struct trial *t, struct rp_err *err)
     }
     d = first_difference(t, &t->base_outputs, &t->head_outputs);
     if (!d.line) {
-        rp_ci_gate_decide(of, RP_CI_HOLDS, "its output is the same as that of base");
+        decide_same(t, of);
         return 0;
     }
     rc = rp_ci_run(t->job, &t->job->base, t->p, &step, &again, err);
@@ -393,7 +415,8 @@ static void note_finding(const struct trial *t, const json_t *finding, struct rp
 /** Findings of both sides. */
 struct findings {
     const json_t *head, *base;
-    const char *open; /**< what was not checked of the head, or NULL */
+    const char *open;      /**< what was not checked of the head, or NULL */
+    const char *base_open; /**< why it is not known what the base has; NULL: it is known */
 };
 
 static void decide_check(const struct trial *t, const struct findings *f, size_t check)
@@ -419,9 +442,9 @@ static void decide_check(const struct trial *t, const struct findings *f, size_t
                           rp_plural(all));
     else if (!fresh)
         rp_ci_gate_decide(of, RP_CI_HOLDS, "no findings");
-    else if (t->base_undecided)
+    else if (f->base_open)
         rp_ci_gate_decide(of, RP_CI_UNDECIDED, "%zu finding%s, and %s", fresh, rp_plural(fresh),
-                          t->no_base);
+                          f->base_open);
     else
         rp_ci_gate_decide(of, RP_CI_FAILS, "%zu finding%s that base has not", fresh,
                           rp_plural(fresh));
@@ -465,9 +488,15 @@ static int decide_checks(const struct trial *t, struct rp_err *err)
         f.open = "there was no room to check all that it does";
     else if (strcmp(text_at(head, "verdict"), "nothing-ran") == 0)
         f.open = "no kernel ran";
+    f.base_open = t->base_undecided ? t->no_base : NULL;
     /* What the base does is only asked where it may excuse something. */
-    if (json_array_size(f.head) && t->has_base)
+    if (json_array_size(f.head) && t->has_base) {
         rc = rp_ci_check(t->job, &t->job->base, t->p, &of_base, &base, err);
+        if (of_base.failure || !base)
+            f.base_open = "the base's own checks came to no end";
+        else if (json_integer_value(json_object_get(base, "not_compared")))
+            f.base_open = "there was no room to check all that the base does";
+    }
     f.base = json_object_get(base, "findings");
     for (size_t i = 0; rc == 0 && i < RP_CI_CHECKS; i++)
         if (t->p->checks[i])
@@ -477,7 +506,11 @@ static int decide_checks(const struct trial *t, struct rp_err *err)
 
 /* --- its kernels one by one ---------------------------------------------------------------- */
 
-static int is_same_file(const struct trial *t, size_t source, bool *ret, struct rp_err *err)
+/** What is known of a source before anything is judged. */
+enum source_state { SAME, CHANGED, ONLY_BASE, ONLY_HEAD, NOWHERE };
+
+static int state_of(const struct trial *t, size_t source, enum source_state *ret,
+                    struct rp_err *err)
 {
     rp_autofree char *before = rp_path_join(t->job->base.tree.path, t->p->sources.at[source]);
     rp_autofree char *after = rp_path_join(t->job->head.tree.path, t->p->sources.at[source]);
@@ -485,13 +518,13 @@ static int is_same_file(const struct trial *t, size_t source, bool *ret, struct 
     size_t bytes = 0, others = 0;
     const bool there = rp_path_exists(before), still = rp_path_exists(after);
 
-    *ret = there != still ? false : true;
+    *ret = there ? ONLY_BASE : still ? ONLY_HEAD : NOWHERE;
     if (!there || !still)
         return 0;
     if (rp_read_file(before, SIZE_MAX / 2, RP_ENVIRONMENT, &a, &bytes, err) < 0 ||
         rp_read_file(after, SIZE_MAX / 2, RP_ENVIRONMENT, &b, &others, err) < 0)
         return -(int)RP_ENVIRONMENT;
-    *ret = bytes == others && memcmp(a, b, bytes) == 0;
+    *ret = bytes == others && memcmp(a, b, bytes) == 0 ? SAME : CHANGED;
     return 0;
 }
 
@@ -586,7 +619,22 @@ static struct excuse excuse_all(const struct trial *t, const json_t *judgement,
     return explained ? ret : (struct excuse){0};
 }
 
-/* The worst of several sources stays. */
+/* The worst of several sources stays.
+ * @return whether this one is among the worst */
+static bool take(const struct trial *t, size_t source, enum rp_ci_outcome outcome,
+                 const char *sentence, const char *why, struct rp_ci_gate *of)
+{
+    rp_autofree char *note = rp_format("%s: %s", t->p->sources.at[source], why);
+
+    if (outcome < of->outcome)
+        return false;
+    if (outcome > of->outcome)
+        rp_ci_gate_drop_notes(of);
+    rp_ci_gate_decide(of, outcome, "%s", sentence);
+    rp_ci_gate_note(of, note, t->p->sources.at[source], 0);
+    return true;
+}
+
 static void take_judgement(const struct trial *t, size_t source, const json_t *judgement,
                            const struct launches *launches, struct rp_ci_step *step,
                            struct rp_ci_gate *of)
@@ -601,17 +649,34 @@ static void take_judgement(const struct trial *t, size_t source, const json_t *j
     const char *said = judgement ? text_at(judgement, "sentence") : step->failure;
     rp_autofree char *of_head = without_tree(&t->job->head, said, strlen(said));
     rp_autofree char *of_both = without_tree(&t->job->base, of_head, strlen(of_head));
-    rp_autofree char *note =
-        rp_format("%s: %s", t->p->sources.at[source], excuse.sentence ? excuse.kernel : of_both);
 
-    if (outcome < of->outcome)
-        return;
-    if (outcome > of->outcome)
-        rp_ci_gate_drop_notes(of);
-    rp_ci_gate_decide(of, outcome, "%s", excuse.sentence ? excuse.sentence : sentences[outcome]);
-    rp_ci_gate_note(of, note, t->p->sources.at[source], 0);
-    if (!judgement && !of->evidence)
+    if (take(t, source, outcome, excuse.sentence ? excuse.sentence : sentences[outcome],
+             excuse.sentence ? excuse.kernel : of_both, of) &&
+        !judgement && !of->evidence)
         of->evidence = rp_steal(step->evidence);
+}
+
+/* A new file has nothing to be compared with; one that is not there was not looked at. */
+static void take_missing(const struct trial *t, size_t source, enum source_state state,
+                         struct rp_ci_gate *of)
+{
+    if (state == ONLY_HEAD)
+        take(t, source, RP_CI_SKIPPED, "nothing to compare with", "the base has no such file", of);
+    else
+        take(t, source, RP_CI_UNDECIDED, "not all of its sources are there",
+             state == ONLY_BASE ? "the head has no such file" : "neither base nor head has it", of);
+}
+
+static int judge_source(const struct trial *t, size_t source, const struct launches *launches,
+                        struct rp_ci_gate *of, struct rp_err *err)
+{
+    rp_cleanup(rp_ci_step_free) struct rp_ci_step step = {0};
+    rp_cleanup(rp_cleanup_json_decref) json_t *judgement = NULL;
+    int rc = rp_ci_judge(t->job, t->p, source, &step, &judgement, err);
+
+    if (rc == 0)
+        take_judgement(t, source, judgement, launches, &step, of);
+    return rc;
 }
 
 /** @param fails another gate of the program does, those of limits apart */
@@ -634,17 +699,16 @@ static int decide_kernels(const struct trial *t, bool fails, struct rp_err *err)
     }
     read_launches(t, &launches);
     for (size_t i = 0; rc == 0 && i < t->p->sources.count; i++) {
-        rp_cleanup(rp_ci_step_free) struct rp_ci_step step = {0};
-        rp_cleanup(rp_cleanup_json_decref) json_t *judgement = NULL;
-        bool same;
+        enum source_state state;
 
-        rc = is_same_file(t, i, &same, err);
-        if (rc < 0 || same)
+        rc = state_of(t, i, &state, err);
+        if (rc < 0 || state == SAME)
             continue;
         changed = true;
-        rc = rp_ci_judge(t->job, t->p, i, &step, &judgement, err);
-        if (rc == 0)
-            take_judgement(t, i, judgement, &launches, &step, of);
+        if (state == CHANGED)
+            rc = judge_source(t, i, &launches, of, err);
+        else
+            take_missing(t, i, state, of);
     }
     if (rc == 0 && !changed)
         rp_ci_gate_decide(of, RP_CI_HOLDS, "its sources are those of base");

@@ -108,6 +108,11 @@ static const struct rp_versus_pair *pair_of(const struct rp_versus_found *found,
     return NULL;
 }
 
+static const char *name_of(const struct rp_versus_pair *k)
+{
+    return (k->after ? k->after : k->before)->name;
+}
+
 /** Finds the kernel that lost most time. */
 static const struct rp_versus_pair *slowest_change(const struct rp_versus_found *found)
 {
@@ -185,8 +190,7 @@ static void put_kernels(struct rp_buf *to, const struct rp_versus_found *found)
         rp_autobuf changes = {0};
 
         if (!k->before || !k->after) {
-            rp_buf_printf(to, "%s: only in %s\n", (k->before ? k->before : k->after)->name,
-                          k->before ? "base" : "head");
+            rp_buf_printf(to, "%s: only in %s\n", name_of(k), k->before ? "base" : "head");
             shown++;
             continue;
         }
@@ -224,7 +228,7 @@ static int decide_time(const struct compared *c, const struct rp_versus_conditio
     const struct rp_versus_pair *worst = of ? of : slowest_change(&c->found);
     rp_autobuf text = {0};
 
-    if (outcome->passed == RP_COMPARE_FAILED && outcome->kernel && !of) {
+    if (outcome->passed == RP_COMPARE_FAILED && outcome->kernel && !(of && of->after)) {
         rp_ci_gate_decide(gate, RP_CI_FAILS,
                           "a kernel of base does not run any more (\"allow_missing\": "
                           "true in the configuration accepts that)");
@@ -249,7 +253,21 @@ static int decide_time(const struct compared *c, const struct rp_versus_conditio
     rp_buf_free(&text);
     put_kernels(&text, &c->found);
     gate->evidence = rp_buf_steal(&text);
-    return note_kernel(c, worst->after->name, worst->after->name, gate, err);
+    return note_kernel(c, name_of(worst), name_of(worst), gate, err);
+}
+
+/* What is new needs no base. But a kernel that was renamed is new, too, and nobody has said that it
+ * may be. */
+static void decide_new(const struct compared *c, const struct rp_versus_pair *k,
+                       struct rp_ci_gate *gate)
+{
+    bool gone = false;
+
+    for (size_t i = 0; i < c->found.kernel_count; i++)
+        gone |= !c->found.kernels[i].after && !c->found.kernels[i].before->runtime_internal;
+    rp_ci_gate_decide(gate, gone && !c->p->allow_missing ? RP_CI_UNDECIDED : RP_CI_SKIPPED,
+                      "nothing to compare with: the base has no such kernel");
+    rp_ci_gate_note(gate, k->after->name, NULL, 0);
 }
 
 static int decide_metric(const struct compared *c, const struct rp_versus_condition *condition,
@@ -259,6 +277,10 @@ static int decide_metric(const struct compared *c, const struct rp_versus_condit
     const struct rp_versus_pair *k = pair_of(&c->found, outcome->kernel);
     rp_autobuf text = {0};
 
+    if (k && !k->before && condition->of_before) {
+        decide_new(c, k, gate);
+        return 0;
+    }
     rp_buf_printf(&text, "%s ", subject_of(condition->metric));
     if (k && k->before && k->before->metrics[condition->metric].known) {
         put_quantity(&text, condition->metric, k->before->metrics[condition->metric]);
@@ -276,7 +298,8 @@ static int decide_metric(const struct compared *c, const struct rp_versus_condit
     return note_kernel(c, outcome->kernel, outcome->kernel, gate, err);
 }
 
-/* A kernel that only one side has is not held to what it was before. */
+/* A kernel that only one side has is not held to what it was before. Where there are no others, all
+ * are asked, so that it is said which one that is. */
 static void judge(const struct compared *c, const struct rp_versus_condition *condition,
                   struct rp_versus_outcome *ret)
 {
@@ -293,6 +316,8 @@ static void judge(const struct compared *c, const struct rp_versus_condition *co
             shared.kernels[shared.kernel_count++] = c->found.kernels[i];
     rp_versus_condition_judge(condition, &shared, ret);
     free(shared.kernels);
+    if (ret->passed == RP_COMPARE_OPEN && !ret->kernel)
+        rp_versus_condition_judge(condition, &c->found, ret);
 }
 
 static int decide(struct compared *c, const char *name, const char *text, struct rp_err *err)

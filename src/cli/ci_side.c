@@ -109,8 +109,7 @@ static int put_end(const struct rp_ci_job *job, const struct rp_proc_end *end, i
     if (end->over_output)
         ret->failure = rp_format("it printed more than %d MiB", MOST_OUTPUT_BYTES >> 20);
     else if (end->timed_out)
-        ret->failure = rp_format("it did not end within %s s",
-                                 rp_number_fixed(job->config->timeout_s, 0).text);
+        ret->failure = rp_format("it did not end within %.6g s", job->config->timeout_s);
     else
         ret->failure = rp_child_end_sentence(end);
     ret->evidence = rp_child_text(log, 4096);

@@ -43,14 +43,17 @@ ci 6
 [ "$(outcome output)" = undecided ] || fail "an output that is never the same"
 
 # A kernel that is gone, and a condition of one's own.
-config ', "checks": {"races": false, "uninit": false, "bounds": false}, "gates": ["kernel:line_sums:vgprs<=1"]'
+config ', "checks": {"races": false, "uninit": false, "bounds": false}, "gates": ["kernel:line_sums:vgprs<=1", "kernel:row_sums:runtime<=1.02"]'
 change 's/row_sums/line_sums/'
 ci 1
+[ "$(outcome 'kernel:row_sums:runtime<=1.02')" = fails ] || fail "a condition of a kernel that is gone"
 says ../result/comment.md '`sums`: a kernel of base does not run any more ("allow_missing": true in the configuration accepts that): `row_sums('
 says ../result/comment.md ', limit 1: `line_sums('
-config ', "checks": {"races": false, "uninit": false, "bounds": false}, "allow_missing": true, "sources": ["sums.hip"]'
+config ', "checks": {"races": false, "uninit": false, "bounds": false}, "allow_missing": true, "sources": ["sums.hip"], "limits": {"traffic": 2}, "gates": ["kernel:line_sums:vgprs<=before"]'
 ci 0
 says ../result/comment.md '| skipped | not judged: the head does not launch it any more: `sums.hip: row_sums('
+[ "$(outcome time) $(outcome traffic) $(outcome 'kernel:line_sums:vgprs<=before')" = "holds skipped skipped" ] || fail "a new kernel has no base"
+says ../result/comment.md '| skipped | nothing to compare with: the base has no such kernel: `line_sums('
 
 # A program that only the head has.
 git reset -q --hard base
@@ -100,6 +103,7 @@ refused '{"version": 1, "programs": [{"command": ["./a"]}]}' 'programs[0].name: 
 refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "limits": {"tme": 1}}]}' 'programs[0].limits.tme: there is no such key, did you mean time?'
 refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "limits": {"time": -1}}]}' 'programs[0].limits.time: -1 is out of range'
 refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "gates": ["speed<=1"]}]}' "programs[0].gates: --gate speed<=1: nothing is called 'speed'"
+refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "gates": ["vgprs<=8", "vgprs<=8"]}]}' 'programs[0].gates: vgprs<=8 is there twice'
 refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"], "outputs": ["../x"]}]}' 'programs[0].outputs: ../x is no path in the repository'
 refused '{"version": 1, "programs": [{"name": "a", "command": ["./a"]}, {"name": "a", "command": ["./b"]}]}' 'programs[1].name: two programs are called a'
 refused '{"version": 1, "device": "tpu", "programs": [{"name": "a", "command": ["./a"]}]}' 'device: '
@@ -127,3 +131,16 @@ printf '{"version": 1, "programs": [{"name": "sums", "command": ["true"], "limit
 ci 6
 [ "$(outcome output) $(outcome races)" = "holds undecided" ] || fail "no kernel: gates"
 says ../out "no finding that base has not, but no kernel ran"
+
+# Files that are not there were not looked at; one that only the head has is new.
+cp sums.hip new.hip
+named() { printf '{"version": 1, "programs": [{"name": "sums", "command": ["true"], "outputs": ["%s"], "sources": ["%s", "new.hip"], %s}]}\n' "$1" "$2" "$no_checks" >rocm-perf.json; }
+named reslut.txt smus.hip
+ci 6
+[ "$(outcome output) $(outcome kernels)" = "undecided undecided" ] || fail "files that are not there: gates"
+says ../result/comment.md 'neither base nor head writes this file of its outputs: `reslut.txt`'
+says ../result/comment.md 'not all of its sources are there: `smus.hip: neither base nor head has it`'
+named .gitignore sums.hip
+ci 6
+[ "$(outcome kernels)" = skipped ] || fail "a new source"
+rm new.hip

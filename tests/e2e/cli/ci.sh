@@ -49,6 +49,11 @@ git tag racy
 sed -i 's/float sum = 0;/float sum = 0.0f;/' sums.hip
 ci 0 --base racy
 says ../result/comment.md "which the base has, too"
+# Nobody knows what the base has whose own checks come to no end.
+config ', "checks": {"uninit": false, "bounds": false}, "limits": {"time": null}'
+sed -i 's|\["./sums"\]|["sh", "-c", "[ ! -e once ] \|\| case $PWD in */base) exit 3 ;; esac; : >once; exec ./sums"]|' rocm-perf.json
+ci 6 --base racy
+says ../result/comment.md "and the base's own checks came to no end"
 git reset -q --hard base
 
 # Builds that fail: of the head with the place, of the base with its name.
