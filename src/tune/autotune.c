@@ -278,18 +278,22 @@ static int unwritten(struct rp_err *err)
     return rp_fail(err, failed.code, "%s: fix that: --resume runs nothing again", failed.text);
 }
 
-/** A row whose kernel could not be run here, and whose time is less, stays. */
-static bool keeps_row(const struct autotune *a, double us)
+static int write_row(const struct autotune *a, const struct rp_finalist *best, struct rp_err *err)
 {
-    const double was = rp_tuned_table_us(&a->table);
+    const double us = best->runtime_ms * 1000;
     rp_autofree char *line = NULL;
+    double kept_us = 0;
+    int rc = rp_tuned_table_write(a->o->tuned_csv, a->o->shape, a->search.space, best->config, us,
+                                  &kept_us, err);
 
-    if (a->table.first_count || !(was > 0) || us < was)
-        return false;
+    if (rc < 0)
+        return without(a, "--tuned-csv", err);
+    if (!(kept_us > 0))
+        return 0;
     line = rp_format("%s is as it was: its row says %.4f us, the best one here takes %.4f us",
-                     a->o->tuned_csv, was, us);
+                     a->o->tuned_csv, kept_us, us);
     note(a, line);
-    return true;
+    return 0;
 }
 
 /** Leaves the best one where users keep it. Nothing is written without one. */
@@ -307,11 +311,7 @@ static int write_best(const struct autotune *a, struct rp_err *err)
         if (rc < 0)
             return without(a, "--export-triton", err);
     }
-    if (!a->o->tuned_csv || keeps_row(a, best->runtime_ms * 1000))
-        return 0;
-    rc = rp_tuned_table_write(&a->table, a->search.space, best->config, best->runtime_ms * 1000,
-                              err);
-    return rc < 0 ? without(a, "--tuned-csv", err) : 0;
+    return a->o->tuned_csv ? write_row(a, best, err) : 0;
 }
 
 static int leave(const struct autotune *a, const json_t *json, struct rp_err *err)

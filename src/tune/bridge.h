@@ -58,13 +58,15 @@ struct rp_tuned_table {
 int rp_tuned_table_read(const char *path, const char *shape, const struct rp_space *space,
                         struct rp_tuned_table *ret, struct rp_err *err);
 
-/** Returns the time of the shape's row; 0: it has none. */
-double rp_tuned_table_us(const struct rp_tuned_table *table);
-
-/** Writes the table with the row of the shape replaced, or added behind the others.
- * @return 0; RP_ENVIRONMENT */
-int rp_tuned_table_write(const struct rp_tuned_table *table, const struct rp_space *space,
-                         size_t config, double us, struct rp_err *err);
+/**
+ * Reads the table again, which others may have changed, and writes it with the row of the shape
+ * replaced, or added behind the others.
+ * @param ret_kept_us time of the row, which stays where it is of another kernel than those of the
+ * space and says that this one is faster; 0: it is replaced
+ * @return 0; as of rp_tuned_table_read
+ */
+int rp_tuned_table_write(const char *path, const char *shape, const struct rp_space *space,
+                         size_t config, double us, double *ret_kept_us, struct rp_err *err);
 /** Accepts zeros. */
 void rp_tuned_table_free(struct rp_tuned_table *table);
 

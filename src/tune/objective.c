@@ -34,7 +34,8 @@ static enum rp_number_source source_of(const char *name)
     return RP_NUMBER_PRINTED;
 }
 
-/** Makes the expression for "NAME: 12.5", "NAME = 12.5" and "\"NAME\": 12.5". It has one group. */
+/** Makes the expression for "NAME: 12.5", "NAME = 12.5", "\"NAME\": 12.5" and "NAME 12.5".
+ * Something stands between name and number, as "bw1: 12.5" is not about bw. It has one group. */
 static char *pattern_of_name(const char *name)
 {
     rp_autobuf text = {0};
@@ -43,7 +44,8 @@ static char *pattern_of_name(const char *name)
         rp_buf_puts(&text, "\\<");
     for (; *name; name++)
         rp_buf_printf(&text, strchr("\\^$.[]|()*+?{}", *name) ? "\\%c" : "%c", *name);
-    rp_buf_puts(&text, "\"?[ \t]*[:=]?[ \t]*([-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?)");
+    rp_buf_puts(&text,
+                "\"?[ \t]*[:= \t][ \t]*([-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?)");
     return rp_strdup(rp_buf_text(&text));
 }
 

@@ -1,13 +1,17 @@
 #include "tune/bridge.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "trace/csv_read.h"
 #include "tune/space.h"
@@ -255,11 +259,6 @@ int rp_tuned_table_read(const char *path, const char *shape, const struct rp_spa
     return 0;
 }
 
-double rp_tuned_table_us(const struct rp_tuned_table *table)
-{
-    return table->row ? strtod(table->row[find_column(table, "us")], NULL) : 0;
-}
-
 void rp_tuned_table_free(struct rp_tuned_table *table)
 {
     free_fields(table->columns, table->count);
@@ -344,13 +343,52 @@ static void put_table(const struct rp_tuned_table *table, const struct rp_space 
     rp_buf_add(to, text + table->row_end, table->text.len - table->row_end);
 }
 
-int rp_tuned_table_write(const struct rp_tuned_table *table, const struct rp_space *space,
-                         size_t config, double us, struct rp_err *err)
+/** Returns the time of a row that stays: of a kernel that could not be run here, and is faster.
+ * @return 0: the row does not stay */
+static double time_to_keep(const struct rp_tuned_table *table, double us)
 {
-    rp_autobuf to = {0};
+    const double was =
+        table->row && !table->first_count ? strtod(table->row[find_column(table, "us")], NULL) : 0;
 
-    put_table(table, space, config, us, &to);
-    return rp_write_output(table->path, rp_buf_text(&to), to.len, err) < 0
-               ? rp_wrap(err, "--tuned-csv")
-               : 0;
+    return was > 0 && us >= was ? was : 0;
+}
+
+/** Takes the file for this process. Whoever had it before may have put another one in its place.
+ * @return the lock; -1 */
+static int take_file(const char *path)
+{
+    for (;;) {
+        struct stat here, locked;
+        const int fd = rp_lock_path(path, RP_LOCK_WAIT);
+
+        if (fd < 0 && errno != EINTR)
+            return -1;
+        if (fd >= 0 && fstat(fd, &locked) == 0 && stat(path, &here) == 0 &&
+            here.st_ino == locked.st_ino && here.st_dev == locked.st_dev)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+    }
+}
+
+/* A search takes hours, in which others add rows of other shapes: the table is read again. */
+int rp_tuned_table_write(const char *path, const char *shape, const struct rp_space *space,
+                         size_t config, double us, double *ret_kept_us, struct rp_err *err)
+{
+    rp_cleanup(rp_tuned_table_free) struct rp_tuned_table table = {0};
+    rp_autoclose int lock = take_file(path);
+    rp_autobuf to = {0};
+    int rc;
+
+    if (lock < 0)
+        return rp_fail_errno(err, RP_ENVIRONMENT, errno, "--tuned-csv: cannot lock %s", path);
+    rc = rp_tuned_table_read(path, shape, space, &table, err);
+    if (rc < 0)
+        return rc;
+    *ret_kept_us = time_to_keep(&table, us);
+    if (*ret_kept_us > 0)
+        return 0;
+    put_table(&table, space, config, us, &to);
+    return rp_write_output(path, rp_buf_text(&to), to.len, err) < 0 ? rp_wrap(err, "--tuned-csv")
+                                                                    : 0;
 }
