@@ -61,7 +61,7 @@ int rp_tuned_table_read(const char *path, const char *shape, const struct rp_spa
 /**
  * Reads the table again, which others may have changed, and writes it with the row of the shape
  * replaced, or added behind the others.
- * @param ret_kept_us time of the row, which stays where it is of another kernel than those of the
+ * @param ret_kept_us time of the row, which stays where its kernel is none of those of the
  * space and says that this one is faster; 0: it is replaced
  * @return 0; as of rp_tuned_table_read
  */

@@ -9,7 +9,9 @@ export PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 mkdir home tmp stand_in origin
 PATH=$SCRATCH/stand_in:${PATH#"$BUILD":} # the program comes from the wheel
 
-printf '#!/bin/sh\necho "$@" >>%s/gh_calls\n' "$SCRATCH" >stand_in/gh
+# It answers with the numbers of comments that were told it.
+printf '#!/bin/sh\necho "$@" >>%s/gh_calls\ncase $* in *--paginate*) cat %s/gh_comments ;; esac\n' "$SCRATCH" "$SCRATCH" >stand_in/gh
+: >gh_comments
 printf '#!/bin/sh\nexit 0\n' >stand_in/apt-get
 chmod +x stand_in/*
 command -v rocm-perf >/dev/null && fail "there is a rocm-perf already: $(command -v rocm-perf)"
@@ -62,12 +64,15 @@ github() {
 clone merged-same 2
 github 0
 says out "all 8 gates hold"
+says gh_calls "pr comment 7 --body-file rocm-perf-ci/comment.md"
 clone merged-slow 2
+printf '41\n42\n' >gh_comments
 github 1
 says out "not run: actions/checkout@v4"
 says out "::error file=sums.hip,line=7,title=rocm-perf%3A sums time::sums: "
 says github_summary '% slower than base ('
-says gh_calls "pr comment 7 --edit-last --create-if-none --body-file rocm-perf-ci/comment.md"
+says gh_calls "api --method PATCH repos/{owner}/{repo}/issues/comments/42 -F body=@rocm-perf-ci/comment.md"
+! grep -q 'pr comment' gh_calls || fail "a second comment"
 [ -z "$(cd repository && git status --porcelain)" ] || fail "the clone changed: $(cd repository && git status)"
 
 # GitLab's image has pip, and runs one script.
