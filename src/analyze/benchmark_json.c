@@ -191,24 +191,61 @@ static void read_nvbench(const json_t *root, struct benchmarks *ret)
 
 /* --- hyperfine ----------------------------------------------------------------------------- */
 
+/** Says of each name whether several commands have it. */
+static json_t *shared_names(const json_t *rows)
+{
+    json_t *ret = json_object();
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach(rows, i, row)
+    {
+        const char *name = text_of(row, "command");
+
+        if (name)
+            json_object_set_new(ret, name, json_boolean(json_object_get(ret, name) != NULL));
+    }
+    return ret;
+}
+
+/** With --command-name commands that differ by their parameters may have one name. */
+static void put_name(const json_t *row, const json_t *shared, struct rp_buf *to)
+{
+    const char *name = text_of(row, "command"), *key;
+    json_t *value;
+
+    rp_buf_puts(to, name);
+    json_object_foreach(json_object_get(row, "parameters"), key, value)
+    {
+        if (json_is_true(json_object_get(shared, name)) && json_is_string(value))
+            rp_buf_printf(to, " %s=%s", key, json_string_value(value));
+    }
+}
+
 static void read_hyperfine(const json_t *root, struct benchmarks *ret)
 {
     const json_t *rows = json_object_get(root, "results"), *row, *item;
+    json_t *shared = shared_names(rows);
     size_t i, j;
 
+    ret->failed |= !shared;
     ret->tool = "hyperfine";
     ret->is_wall = true;
     if (json_array_size(rows) == 1)
         ret->command = text_of(json_array_get(rows, 0), "command");
     json_array_foreach(rows, i, row)
     {
-        const char *name = text_of(row, "command");
+        rp_autobuf name = {0};
 
-        json_array_foreach(json_object_get(row, "times"), j, item) if (name)
-            add_time(ret, name, 1e3 * json_number_value(item));
+        if (text_of(row, "command"))
+            put_name(row, shared, &name);
+        ret->failed |= name.failed;
+        json_array_foreach(json_object_get(row, "times"), j, item) if (name.len)
+            add_time(ret, rp_buf_text(&name), 1e3 * json_number_value(item));
         json_array_foreach(json_object_get(row, "exit_codes"), j, item) ret->is_incomplete |=
             !json_is_integer(item) || json_integer_value(item) != 0;
     }
+    json_decref(shared);
 }
 
 /* --- as a profile -------------------------------------------------------------------------- */

@@ -23,6 +23,9 @@ cat >median.json <<'EOF'
  {"name": "B_median", "run_name": "B", "run_type": "aggregate", "aggregate_name": "median", "real_time": 8, "time_unit": "s"}]}
 EOF
 rocm-perf history add --commit '' --at 2026-11-20T10:00:00Z median.json
+# Commands of one name are told apart by their parameters.
+echo '{"results": [{"command": "app", "times": [0.1, 0.1], "parameters": {"n": "1"}}, {"command": "app", "times": [0.2], "parameters": {"n": "2"}}]}' >named.json
+rocm-perf history add --program named --commit '' --at 2026-11-20T10:00:00Z named.json
 rocm-perf history show
 # What has no time is refused, and so is what is of none of them.
 echo '{"context": {}, "benchmarks": []}' >empty.json
