@@ -41,15 +41,35 @@ struct address {
 static size_t scheme_of(const char *name)
 {
     for (size_t i = 0; i < SCHEMES; i++)
-        if (strncasecmp(name, schemes[i], strlen(schemes[i])) == 0)
+        if (strncmp(name, schemes[i], strlen(schemes[i])) == 0) /* libpq takes no capitals. */
             return strlen(schemes[i]);
     return 0;
 }
 
+/* Says whether it is "host=db password=..", the other form that libpq knows. */
+static bool has_keywords(const char *name)
+{
+    static const char *const keywords[] = {"host", "hostaddr", "port",    "dbname",
+                                           "user", "password", "service", "passfile"};
+    const size_t len = strcspn(name, "= \t/");
+
+    for (size_t i = 0; name[len] == '=' && i < sizeof keywords / sizeof *keywords; i++)
+        if (strlen(keywords[i]) == len && strncasecmp(name, keywords[i], len) == 0)
+            return true;
+    return false;
+}
+
 /* "postgresql:x" is no file either: somebody forgot the slashes, and may have written a password.
- */
+ * The same holds of addresses of other servers and tools; file: is for who reads files. */
 bool rp_pg_is_address(const char *name)
 {
+    const char *slash = strchr(name, '/');
+
+    if (slash && slash > name && slash[-1] == ':' && slash[1] == '/' &&
+        strncasecmp(name, "file:", 5) != 0)
+        return true;
+    if (has_keywords(name))
+        return true;
     for (size_t i = 0; i < SCHEMES; i++)
         if (strncasecmp(name, schemes[i], strlen(schemes[i]) - 2) == 0)
             return true;
@@ -111,7 +131,8 @@ int rp_pg_check_address(const char *address, struct rp_err *err)
     return rp_fail(err, RP_USAGE,
                    "--db is no address of PostgreSQL, which has the form "
                    "postgresql://USER@HOST:PORT/DATABASE; in a password write %% @ / : ? # as %%25 "
-                   "%%40 %%2F %%3A %%3F %%23, or leave it to ~/.pgpass or PGPASSWORD");
+                   "%%40 %%2F %%3A %%3F %%23, or leave it to ~/.pgpass or PGPASSWORD (of a file "
+                   "that is called like one give ./NAME)");
 }
 
 char *rp_pg_shown_address(const char *address)

@@ -334,6 +334,12 @@ static void addresses_are_shown_without_passwords(void **state)
         {"postgresql:", NULL},
         {"postgresql://u:sec ret@h", NULL},
         {"postgresql://[secret/d", NULL},
+        {"POSTGRESQL://u:secret@h/d", NULL},
+        {"postgresql+psycopg2://u:secret@h/d", NULL},
+        {"jdbc:postgresql://h/d?password=secret", NULL},
+        {"mysql://u:secret@h/d", NULL},
+        {"host=/run dbname=d password=secret", NULL},
+        {"Password=secret", NULL},
     };
 
     (void)state;
@@ -350,6 +356,9 @@ static void addresses_are_shown_without_passwords(void **state)
     }
     assert_true(rp_history_is_file("./postgresql:x"));
     assert_true(rp_history_is_file("postgresql"));
+    assert_true(rp_history_is_file("./host=x"));
+    assert_true(rp_history_is_file("a/b://c"));
+    assert_true(rp_history_is_file("n=1"));
 }
 
 /* SQLite would wait for the writer of a pipe, and remove the file that such a journal names. */
