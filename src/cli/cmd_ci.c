@@ -370,11 +370,22 @@ static int make_trees(struct command *c, struct rp_err *err)
     return rc;
 }
 
+/* What can be known of the history now is said now, and not behind minutes of work. */
+static int check_history(const char *name, struct rp_err *err)
+{
+    if (!name || rp_history_check_path(name, err) == 0)
+        return 0;
+    err->code = err->code == RP_BAD_INPUT ? RP_USAGE : err->code;
+    return rp_wrap(err, "--history");
+}
+
 static int prepare(struct command *c, struct rp_err *err)
 {
     struct rp_ci_job *job = &c->job;
     int rc = clear_output(c, err);
 
+    if (rc == 0)
+        rc = check_history(c->args.history, err);
     if (rc == 0)
         rc = rp_git_root(&c->root, err);
     job->result.base_name = rp_strdup(c->args.base);

@@ -95,13 +95,12 @@ static int check_name(const char *path, struct rp_err *err)
 
     if (!*path)
         return rp_fail(err, RP_USAGE,
-                       "the name of the history is empty: give --db a file, or leave it out");
+                       "the history's name is empty: give the path of a file, or leave it out");
     if (strcmp(path, ":memory:") == 0 || strncmp(path, scheme, sizeof scheme - 1) == 0)
-        return rp_fail(
-            err, RP_USAGE,
-            "history %s: SQLite does not take it for a file's name: give --db the path of "
-            "a file (./%s is one of that name)",
-            path, path);
+        return rp_fail(err, RP_USAGE,
+                       "history %s: SQLite does not take it for a file's name: give the path of "
+                       "a file (./%s is one of that name)",
+                       path, path);
     if (rp_check_input(path, err) < 0)
         return -(int)err->code;
     if (path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)))

@@ -129,7 +129,7 @@ int rp_pg_check_address(const char *address, struct rp_err *err)
     if (split(address, &parts))
         return 0;
     return rp_fail(err, RP_USAGE,
-                   "--db is no address of PostgreSQL, which has the form "
+                   "the history's name is no address of PostgreSQL, which has the form "
                    "postgresql://USER@HOST:PORT/DATABASE; in a password write %% @ / : ? # as %%25 "
                    "%%40 %%2F %%3A %%3F %%23, or leave it to ~/.pgpass or PGPASSWORD (of a file "
                    "that is called like one give ./NAME)");

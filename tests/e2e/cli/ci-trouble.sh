@@ -22,6 +22,13 @@ says ../err 'but not in the history: history postgresql://me@127.0.0.1:9/perf: '
 ! grep -q s3cret ../err || fail 'the password'
 git checkout -q base -- sums.hip
 
+# What is wrong with its name is said before anything is built, and without the password.
+for name in mysql://me:s3cret@h/perf postgresql://me:s3cret@x@h/perf :memory: /; do
+    ci 2 --history "$name" --build "touch $SCRATCH/built; false"
+    says ../err 'rocm-perf: --history: '
+    ! grep -q s3cret ../err && [ ! -e ../built ] || fail "a history called $name: $(cat ../err)"
+done
+
 # A history within the tree is none of its files: nothing is changed by it.
 git reset -q --hard base
 for time in 1 2; do

@@ -304,7 +304,7 @@ static void names_of_no_file_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(rp_history_read(names[i], &h, &err), -RP_USAGE);
-        assert_says(err, "give --db");
+        assert_says(err, "give the path of a file");
         assert_int_equal(rp_history_add(names[i], &r, &id, &is_new, &err), -RP_USAGE);
         assert_int_equal(rp_history_remove(names[i], ids, 1, &err), -RP_USAGE);
     }
