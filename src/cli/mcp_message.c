@@ -1,6 +1,7 @@
 /* Messages of JSON-RPC 2.0 as the protocol has them, and when a client hears of a call that is not
  * answered yet. */
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -74,6 +75,32 @@ static int take_members(struct rp_mcp_message *m, struct rp_err *err)
     return 0;
 }
 
+/* A client waits for an answer with its id, which can be read of some messages that are refused as
+ * a whole: numbers that are too large, a key that is there twice. */
+static void find_id(struct rp_mcp_message *m, const char *line, size_t bytes)
+{
+    const double most = 9007199254740992; /* Beyond it integers are not told apart. */
+    json_error_t where;
+    json_t *id;
+
+    m->root = json_loadb(line, bytes, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &where);
+    id = json_object_get(m->root, "id");
+    if (json_is_real(id) && fabs(json_real_value(id)) <= most &&
+        floor(json_real_value(id)) == json_real_value(id)) {
+        json_object_set_new(m->root, "id", json_integer((json_int_t)json_real_value(id)));
+        id = json_object_get(m->root, "id");
+    }
+    if (is_id(id))
+        m->id = id;
+}
+
+static const char *why_no_json(const json_error_t *where)
+{
+    return json_error_code(where) == json_error_null_character
+               ? "a text has \\u0000, which no argument may have"
+               : where->text;
+}
+
 int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *ret,
                          struct rp_err *err)
 {
@@ -83,8 +110,9 @@ int rp_mcp_message_parse(const char *line, size_t bytes, struct rp_mcp_message *
 
     m.root = json_loadb(line, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
     if (!m.root) {
-        rp_fail(err, RP_BAD_INPUT, "not JSON: %s", where.text);
+        rp_fail(err, RP_BAD_INPUT, "not JSON: %s", why_no_json(&where));
         code = RP_MCP_PARSE;
+        find_id(&m, line, bytes);
     } else if (json_is_array(m.root)) {
         code = message_refuse(err, RP_MCP_INVALID_REQUEST, "batches are not part of the protocol");
     } else if (!json_is_object(m.root)) {
