@@ -265,16 +265,39 @@ static struct difference first_difference(const struct trial *t, const struct rp
     return (struct difference){0};
 }
 
+static struct rp_output_text line_of(const struct rp_ci_outputs *outputs, struct difference d)
+{
+    return rp_output_line(text_of(&outputs->texts[d.output]), d.line);
+}
+
+/* Of long lines the place is shown where they differ. */
+static size_t begin_of(struct rp_output_text a, struct rp_output_text b)
+{
+    enum { BEFORE = 100 };
+    size_t same = 0;
+
+    while (same < a.bytes && same < b.bytes && a.text[same] == b.text[same])
+        same++;
+    return same > 2 * BEFORE ? same - BEFORE : 0;
+}
+
+/* A zero byte would end the evidence. */
 static void put_line(struct rp_buf *to, const char *side, const struct rp_ci_outputs *outputs,
-                     struct difference d)
+                     struct difference d, size_t begin)
 {
     enum { MOST_BYTES = 300 };
-    const struct rp_output_text line = rp_output_line(text_of(&outputs->texts[d.output]), d.line);
+    const struct rp_output_text line = line_of(outputs, d);
+    const size_t end = line.bytes - begin < MOST_BYTES ? line.bytes : begin + MOST_BYTES;
 
     rp_buf_printf(to, "%s: ", side);
-    if (outputs->there[d.output])
-        rp_buf_add(to, line.text, line.bytes < MOST_BYTES ? line.bytes : MOST_BYTES);
-    else
+    if (begin)
+        rp_buf_printf(to, "(from byte %zu on) ", begin + 1);
+    for (size_t i = begin; i < end; i++)
+        if (line.text[i])
+            rp_buf_add(to, line.text + i, 1);
+        else
+            rp_buf_puts(to, "\\x00");
+    if (!outputs->there[d.output])
         rp_buf_puts(to, "there is no such file");
     rp_buf_puts(to, "\n");
 }
@@ -283,10 +306,11 @@ static void note_difference(const struct trial *t, struct difference d, struct r
 {
     const char *file = d.output ? t->p->outputs.at[d.output - 1] : "standard output";
     rp_autofree char *note = rp_format("%s, line %zu", file, d.line);
+    const size_t begin = begin_of(line_of(&t->base_outputs, d), line_of(&t->head_outputs, d));
     rp_autobuf text = {0};
 
-    put_line(&text, "base", &t->base_outputs, d);
-    put_line(&text, "head", &t->head_outputs, d);
+    put_line(&text, "base", &t->base_outputs, d, begin);
+    put_line(&text, "head", &t->head_outputs, d, begin);
     rp_ci_gate_note(of, note, NULL, 0);
     of->evidence = rp_buf_steal(&text);
 }

@@ -10,6 +10,17 @@ sed -i 's/rows, total/rows; total/' sums.hip
 ci 1
 [ "$(outcome output)" = fails ] || fail "tolerance"
 
+# Of binary and of long lines the comment has the place where they differ.
+printf '{"version": 1, "programs": [{"name": "p", "command": ["sh", "-c", "exec sh ${PWD##*/}.sh"], "limits": {"time": null}, "checks": {"races": false, "uninit": false, "bounds": false}}]}\n' >rocm-perf.json
+echo 'printf "%04000d\\0a\\n" 7' >base.sh
+echo 'printf "%04000d\\0b\\n" 7' >head.sh
+save places
+git tag places
+ci 1 --base places
+says ../result/comment.md 'base: (from byte 3902 on) 0000'
+says ../result/comment.md '0007\x00b'
+git reset -q --hard base
+
 # Other inputs than the program's: judge.
 change 's/i < n; i += 256/i < 1024; i += 256/'
 config ', "limits": {"time": null}, "sources": ["sums.hip"], "flags": "-O3 -g"'
