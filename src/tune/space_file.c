@@ -1104,6 +1104,27 @@ static char *python_file(const char *path, unsigned long *ret_line)
     return *ret_line && !*end ? rp_strndup(path, (size_t)(colon - path)) : NULL;
 }
 
+/* Gives @p to a null for each name that only @p of has. */
+static void add_names(json_t *to, const json_t *of)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)of, name, value) if (!json_object_get(to, name))
+        json_object_set_new(to, name, json_null());
+}
+
+/* Configs of one list need not say the same: what one leaves out has no value there. */
+static void fill_configs(json_t *list)
+{
+    json_t *first = json_array_get(list, 0);
+    const json_t *config;
+    size_t i;
+
+    json_array_foreach(list, i, config) add_names(first, config);
+    json_array_foreach(list, i, config) add_names((json_t *)config, first);
+}
+
 static int read_python(const char *file, unsigned long line, struct rp_space **ret,
                        struct rp_err *err)
 {
@@ -1116,6 +1137,7 @@ static int read_python(const char *file, unsigned long line, struct rp_space **r
         rc = rp_triton_parse(rp_buf_text(&text), text.len, line, &list, err);
     if (rc < 0)
         return rc;
+    fill_configs(list);
     space = rp_space_new();
     if ((rc = read_list(list, space, err)) < 0)
         rp_space_free(space);

@@ -33,6 +33,15 @@ call = ast.parse(open("best.py").read()).body[1].value.elts[0]
 assert ast.unparse(call) == "triton.Config({'BLOCK': 128, 'KIND': 'add'}, num_warps=2, num_stages=2)", ast.unparse(call)
 END2
 expect 0 bridge --space best.py -o again
+# What a Config of a list does not say has no value, and is not in the best one either.
+cat >some.py <<'END2'
+configs = [triton.Config({'BLOCK': 128}, num_warps=2), triton.Config({'BLOCK': 64, 'KIND': 'add'}),
+           triton.Config({'BLOCK': 32}, num_warps=4, num_stages=3)]
+END2
+expect 0 bridge --space some.py -o some --export-triton best-of-some.py --json
+says out '"search_space_size": 3'
+config=$(sed -n 's/^configs = \[\(.*\)\]$/\1/p' best-of-some.py)
+[ -n "$config" ] && grep -qF "$config" some.py || fail "the best of some: $(cat best-of-some.py)"
 # The columns and values of tables of aiter; nothing but the row of the shape changes.
 echo '{"kernelId": [3, 7, 11, 34], "splitK": [0, 1, 2]}' >kernels.json
 printf 'gfx,cu_num,M,N,K,q_dtype_w,kernelId,splitK,us,kernelName,tflops,bw,errRatio\n' >table.csv
