@@ -478,9 +478,17 @@ static int check_path(const struct rp_row *row, const char *path,
                       const struct rp_mcp_workspace *workspace, const struct rp_mcp_command *c,
                       struct rp_err *err)
 {
+    const char *colon = strrchr(path, ':');
+    rp_autofree char *file = colon ? rp_strndup(path, (size_t)(colon - path)) : NULL;
+    int rc;
+
     if (row->flags & RP_OPTION_RUNS && !strchr(path, '/'))
         return 0;
-    return rp_mcp_workspace_check(workspace, c->directory, row->argument, path, err);
+    rc = rp_mcp_workspace_check(workspace, c->directory, row->argument, path, err);
+    /* Of "kernel.py:12" the file is opened that is called so without the line. */
+    if (rc == 0 && file && *file)
+        rc = rp_mcp_workspace_check(workspace, c->directory, row->argument, file, err);
+    return rc;
 }
 
 /** Checks the paths of an argument, or what stands for one that is not given. What is no text is

@@ -159,6 +159,7 @@ static void paths_and_others(void **state)
         {"profile", "{\"program\":\"p\",\"directory\":\"in\",\"output\":\"../../x\"}", "output"},
         {"analyze", "{\"traces\":[\"a\",\"/etc\"]}", "traces"},
         {"why", "{}", "traces"}, /* whose default is a link that leads out here */
+        {"autotune", "{\"space\":\".rocpd_profile:2\"}", "space"}, /* a line of it */
         {"profile", "{\"program\":\"p\"}", "output"},
         {"compare", "{\"results\":[\"a\",\"../b\"]}", "results"},
         {"compare", "{\"results\":[\"a\"],\"gates\":[\"/etc<=1\"]}", NULL},
