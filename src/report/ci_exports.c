@@ -107,8 +107,19 @@ static void put_gate_metric(struct rp_buf *to, const struct rp_ci_gate *gate)
     rp_metrics_label(to, "program", gate->program ? gate->program : "build");
     rp_buf_puts(to, ",");
     rp_metrics_label(to, "gate", gate->name);
-    rp_buf_printf(to, ",outcome=\"%s\"} %d\n", rp_ci_outcome_names[gate->outcome],
-                  gate->outcome == RP_CI_HOLDS || gate->outcome == RP_CI_SKIPPED);
+    rp_buf_printf(to, "} %d\n", gate->outcome == RP_CI_HOLDS || gate->outcome == RP_CI_SKIPPED);
+}
+
+/* What came of a gate is no label of it: a gate that fails keeps the name that it had before. */
+static void put_outcomes(struct rp_buf *to, const struct rp_ci_result *r)
+{
+    size_t counts[RP_CI_FAILS + 1] = {0};
+
+    for (size_t i = 0; i < r->gates.count; i++)
+        counts[r->gates.items[i].outcome]++;
+    for (unsigned i = 0; i <= RP_CI_FAILS; i++)
+        rp_buf_printf(to, "rocm_perf_ci_gates{outcome=\"%s\"} %zu\n", rp_ci_outcome_names[i],
+                      counts[i]);
 }
 
 void rp_ci_metrics(const struct rp_ci_result *r, struct rp_buf *to)
@@ -116,6 +127,8 @@ void rp_ci_metrics(const struct rp_ci_result *r, struct rp_buf *to)
     put_family(to, r, "gate", "", "1: the gate holds or was skipped, 0: it fails or is undecided.");
     for (size_t i = 0; i < r->gates.count; i++)
         put_gate_metric(to, &r->gates.items[i]);
+    put_family(to, r, "gates", "", "Gates by what came of them.");
+    put_outcomes(to, r);
     put_family(to, r, "runtime_seconds", "seconds", "Time of all kernels of a run.");
     for (size_t i = 0; i < r->programs.count; i++) {
         const struct rp_ci_numbers *p = &r->programs.items[i];

@@ -64,7 +64,8 @@ END
 outcome() { python3 -c 'import json, sys
 print([g["outcome"] for g in json.load(open("../result/ci.json"))["gates"] if g["name"] == sys.argv[1] and g["program"] in ("sums", None)][0])' "$1"; }
 names() { python3 -c 'import json
-print([(g["program"], g["name"]) for g in json.load(open("../result/ci.json"))["gates"]])'; }
+print([(g["program"], g["name"]) for g in json.load(open("../result/ci.json"))["gates"]])
+print([line.rsplit(" ", 1)[0] for line in open("../result/metrics.txt")])'; }
 # change SCRIPT: of sed, of the base's source; it is not committed
 change() {
     git checkout -q base -- sums.hip && git reset -q
