@@ -84,11 +84,16 @@ static int run(const struct call *call, struct rp_proc_end *end, struct rp_buf *
                struct rp_buf *complaint, struct rp_err *err)
 {
     const char *argv[MOST_WORDS + 1];
+    /* Asking writes nothing, so that it is in nobody's way who works there. */
+    const struct rp_env_change here[] = {{.name = "GIT_OPTIONAL_LOCKS", .value = "0"},
+                                         {.name = "GIT_NO_LAZY_FETCH", .value = "1"},
+                                         {.name = "LC_ALL", .value = "C"},
+                                         {0}};
     const struct rp_env_change env[] = {
         GIT_VARIABLES,
-        {.name = "GIT_OPTIONAL_LOCKS", .value = "0"},
-        {.name = "GIT_NO_LAZY_FETCH", .value = "1"},
-        {.name = "LC_ALL", .value = "C"},
+        here[0],
+        here[1],
+        here[2],
         {.name = call->index ? "GIT_INDEX_FILE" : NULL, .value = call->index},
         {0}};
     rp_autofree char *git = NULL;
@@ -105,7 +110,7 @@ static int run(const struct call *call, struct rp_proc_end *end, struct rp_buf *
     list_words(call, argv);
     const struct rp_proc proc = {.path = git,
                                  .argv = (char *const *)(uintptr_t)argv,
-                                 .env = call->root ? env : NULL,
+                                 .env = call->root ? env : here,
                                  .stdin_fd = in,
                                  .stdout_fd = out,
                                  .stderr_fd = other};

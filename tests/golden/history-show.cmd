@@ -9,8 +9,11 @@ rocm-perf history add --at 2026-11-19T10:00:00Z --commit 0123456789abcdef0123456
 git init -q . && git -c user.name=x -c user.email=x@y -c commit.gpgsign=false commit -q --allow-empty -m x
 rocm-perf history add --at 2026-11-21T10:00:00Z "$data/software.json" | sed 's/[0-9a-f]\{40\}$/HEAD/'
 [ "$(sqlite3 .rocm-perf/history.db 'select commit_id from result where id = 4')" = "$(git rev-parse HEAD)" ] || echo "another commit"
-echo x >changed && git add changed
+echo x >changed && git add changed && touch -d 2020-01-01 changed
+# Nobody's index is written, who may be committing at that time.
+index=$(md5sum .git/index)
 rocm-perf history add --db dirty.db "$data/software.json" | sed 's/[0-9a-f]\{40\}/HEAD/'
+[ "$(md5sum .git/index)" = "$index" ] || echo "the index was written"
 try list --device hardware
 try show --kernel '*gemm*' --device hardware
 try show --commit 0123 --json
