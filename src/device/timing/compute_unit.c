@@ -592,6 +592,17 @@ static uint64_t queue_up(const struct rp_timing_simulation *r, struct rp_cu *cu,
     return w->queued_until;
 }
 
+/* Returns which part of 256 of the time so far was not the arithmetic's, nor the LDS's. */
+static uint32_t part_waiting(const struct rp_timing_simulation *r, uint64_t clock)
+{
+    const uint64_t units = (uint64_t)r->m.dies * r->m.cus_per_die * r->m.arch->simds_per_cu;
+    const uint64_t arithmetic =
+        r->stats->port_clocks[RP_REC_VALU] + r->stats->port_clocks[RP_REC_MFMA];
+    const uint64_t lds = r->stats->lds_busy_clocks * r->m.arch->simds_per_cu;
+    const uint64_t busy = arithmetic > lds ? arithmetic : lds, all = units * clock;
+    return busy < all ? (uint32_t)(256 - busy * 256 / all) : 0;
+}
+
 static uint64_t vector(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp_cu_wave *w,
                        const struct rp_rec_access *a, uint64_t clock)
 {
@@ -601,6 +612,7 @@ static uint64_t vector(struct rp_timing_simulation *r, struct rp_cu *cu, struct 
     const uint64_t begin = later(clock, w->queued_until);
     const uint32_t clocks = address_clocks(r, a);
     w->queued = false;
+    r->memory.waiting = part_waiting(r, clock);
     for (uint32_t i = 0; i < a->line_count; i++) {
         const uint64_t at = begin + (uint64_t)clocks * i / a->line_count;
         done = later(done, rp_hierarchy_vector(&r->memory, cu->number,

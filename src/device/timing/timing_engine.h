@@ -262,9 +262,12 @@ struct rp_hierarchy {
     struct rp_mall_line {
         uint64_t line; /**< number + 1; 0 = free */
         uint64_t ready, order;
+        uint64_t fill; /**< the latest of the die's L2 that brought it, from 1; 0 = none */
     } * mall;
     uint64_t mall_size, mall_count, mall_order, mall_lines;
     uint64_t touched; /**< lines, by the one die that is replayed */
+    uint64_t fills;   /**< of the die's L2 */
+    uint32_t waiting; /**< which part of 256 of the time so far compute units waited */
     bool no_memory;   /**< for the map: what comes after that means nothing */
 };
 

@@ -249,6 +249,75 @@ static void blocks_are_those_of_addresses(void **state)
     rp_rec_pages_release(&pages);
 }
 
+/* ---- lines that come again ------------------------------------------------------------------ */
+
+/* Reads lines one after the other and then, with another compute unit, the last ones once more.
+ * @return 64ths of clocks that this takes the die's port */
+static uint64_t port_of_second_reader(struct memory *m, uint64_t lines, uint64_t *clock)
+{
+    enum { LAST = 100 };
+    for (uint64_t line = 0; line < lines; line++)
+        access_line(m, 0, line, 15, RP_REC_READS, *clock += 4);
+    const uint64_t before = m->stats[RP_LEVEL_MALL].busy_clocks;
+    for (uint64_t line = lines - LAST; line < lines; line++)
+        access_line(m, 1, line, 15, RP_REC_READS | RP_REC_PAST_L1, *clock);
+    return (m->stats[RP_LEVEL_MALL].busy_clocks - before) / LAST;
+}
+
+/* Twice as many lines as the L2 holds: from the second time on each comes again for 0.29 of its
+ * readers, less what arithmetic keeps in step. */
+static void lines_come_again_for_late_readers(void **state)
+{
+    (void)state;
+    const struct rp_arch *arch = rp_arch_find("gfx942");
+    const uint64_t held = arch->l2_bytes / arch->l2_line_bytes;
+    uint64_t clock = 0;
+    struct memory m;
+
+    open_memory(&m);
+    m.h.waiting = WHOLE;
+    assert_int_equal(port_of_second_reader(&m, 2 * held, &clock), 0);
+    const uint64_t whole = m.h.read_64ths[RP_LEVEL_MALL];
+    const uint64_t late = port_of_second_reader(&m, 2 * held, &clock);
+    assert_in_range(late, whole * 28 / 100 - 1, whole * 30 / 100);
+    m.h.waiting = WHOLE / 2;
+    assert_in_range(port_of_second_reader(&m, 2 * held, &clock), late / 2 - 1, late / 2);
+    m.h.waiting = 0;
+    assert_int_equal(port_of_second_reader(&m, 2 * held, &clock), 0);
+    rp_hierarchy_release(&m.h);
+
+    /* What the L2 holds does not come again. */
+    open_memory(&m);
+    m.h.waiting = WHOLE;
+    port_of_second_reader(&m, held / 2, &clock);
+    assert_int_equal(port_of_second_reader(&m, held / 2, &clock), 0);
+    rp_hierarchy_release(&m.h);
+}
+
+/* Of a line the L2 is asked for the halves that the L1 does not have. */
+static void halves_of_lines_are_asked_for(void **state)
+{
+    (void)state;
+    struct memory m;
+    open_memory(&m);
+    const uint64_t whole = m.h.read_64ths[RP_LEVEL_L2], *busy = &m.h.stats[RP_LEVEL_L2].busy_clocks;
+    access_line(&m, 0, 77, 4, RP_REC_READS, 1000);
+    assert_int_equal(*busy, whole / 2);
+    assert_int_equal(m.h.stats[RP_LEVEL_L1].read_hits, 0);
+    access_line(&m, 0, 77, 8, RP_REC_READS, 9000);
+    assert_int_equal(*busy, whole / 2);
+    assert_int_equal(m.h.stats[RP_LEVEL_L1].read_hits, 1);
+    access_line(&m, 0, 77, 15, RP_REC_READS, 19000);
+    assert_int_equal(*busy, whole / 2 + whole / 2);
+    assert_int_equal(m.h.stats[RP_LEVEL_L1].read_hits, 1);
+    access_line(&m, 0, 77, 15, RP_REC_READS, 29000);
+    assert_int_equal(m.h.stats[RP_LEVEL_L1].read_hits, 2);
+    access_line(&m, 0, 78, 6, RP_REC_READS, 39000);
+    assert_int_equal(*busy, whole / 2 + whole / 2 + whole);
+    assert_int_equal(m.h.stats[RP_LEVEL_L2].read_bytes, 64 + 64 + 128);
+    rp_hierarchy_release(&m.h);
+}
+
 /* ---- servers ------------------------------------------------------------------------------- */
 
 /* What is asked for later in the order of calls, but comes to the memory earlier, does not wait for
@@ -397,6 +466,8 @@ int main(void)
         cmocka_unit_test(what_was_not_written_is_read),
         cmocka_unit_test(translations_reach_so_far),
         cmocka_unit_test(blocks_are_those_of_addresses),
+        cmocka_unit_test(lines_come_again_for_late_readers),
+        cmocka_unit_test(halves_of_lines_are_asked_for),
         cmocka_unit_test(reservations_leave_the_time_before_them),
         cmocka_unit_test(test_order),
     };
