@@ -120,13 +120,21 @@ static int put_end(const struct rp_ci_job *job, const struct rp_proc_end *end, i
 
 int rp_ci_offer_hipcc(struct rp_ci_job *job, struct rp_err *err)
 {
-    rp_autofree char *there = NULL, *folder = rp_path_join(job->output, "bin"), *file = NULL;
+    /* A colon ends a folder of $PATH. */
+    const char *place = strchr(job->output, ':') ? job->temporary : job->output;
+    rp_autofree char *there = NULL, *folder = rp_path_join(place, "bin"), *file = NULL;
     const char *path = getenv("PATH");
     rp_autobuf script = {0};
     int rc;
 
     if (rp_find_program("hipcc", &there, NULL) == 0)
         return 0;
+    if (strchr(folder, ':'))
+        return rp_fail_with_remedy(
+            err, RP_ENVIRONMENT,
+            "$PATH cannot name a hipcc in %s or %s, as both have a colon: name another place (-o "
+            "or TMPDIR), or have a hipcc in $PATH",
+            job->output, job->temporary);
     file = rp_path_join(folder, "hipcc");
     rp_buf_puts(&script, "#!/bin/sh\nexec ");
     rp_shell_word(&script, job->self);

@@ -68,6 +68,11 @@ rocm-perf ci --base base --device software --build "$build" -o ../result >../out
 [ -z "$(ls "${place}0")" ] && [ -L "${place}1" ] && [ -f "${place}2" ] || fail "what others made has changed"
 rm -r "${place}0" "${place}1" "${place}2"
 
+# A colon would end the folder of the hipcc that is offered in $PATH.
+: >"$LOG"
+rocm-perf ci --base base --device software --build 'command -v hipcc >>"$LOG"; false' -o '../re:sult' >../out 2>../err </dev/null || true
+[ "$(wc -l <"$LOG")" = 2 ] || fail "no hipcc: $(cat "$LOG" ../err)"
+
 # Below the tree itself, and relative: nothing of it is taken for the user's.
 mkdir inside
 TMPDIR=inside rocm-perf ci --base base --device software --build "$build" -o ../result >../out 2>../err </dev/null || true
