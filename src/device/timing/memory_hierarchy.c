@@ -194,9 +194,10 @@ enum {
     SHARED_TOGETHER = 8 /**< lines */,
     MOST_AT_FIRST = 1 << 20,
     PAGE_LINES = 32,
-    /* Assumed: in which compute units that run alike read the same line, */
+    /* Assumed: in which compute units that run alike read the same line. What has just come from
+     * below is not read faster, because there they do not keep in step (gpu-cache of 11 MiB). */
     MOMENT_CLOCKS = 512,
-    LATE_CLOCKS = 4096, /**< and for how long readers of a line that has come drift apart */
+    STAYS_CLOCKS = 4096,
     LATEST = 2048 /**< clocks that a request comes after another that is reserved ahead of it */
 };
 
@@ -620,17 +621,8 @@ static uint64_t fetch_apart(struct rp_hierarchy *h, uint32_t die, const struct r
     return clock + serve(h, level, from, there, h->read_64ths[level] * apart / WHOLE) - there;
 }
 
-static uint32_t halves_of(const struct rp_rec_line *line)
-{
-    return (line->sectors & 3 ? 1 : 0) | (line->sectors & 12 ? 2 : 0);
-}
-
-/* Reads halves of a line at the L2 at @p clock and returns when the data leaves it. A half takes
- * half as long: assumed, as gfx950 counts sectors of read requests, and met by rocBLAS on rows that
- * do not begin with a line (bench/published.csv).
- */
-static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uint32_t halves,
-                        uint64_t clock)
+/* Reads a line at the L2 at @p clock and returns when the data leaves it. */
+static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uint64_t clock)
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
     struct rp_server *channel = l2_server(h, die, line, false);
@@ -638,16 +630,16 @@ static uint64_t l2_read(struct rp_hierarchy *h, uint32_t die, uint64_t line, uin
     struct rp_tag *tag = l2_tag(h, die, line, &there);
     const bool hit = has(tag, SECTORS);
     const uint64_t free = channel->free / SCALE, begin = free > clock ? free : clock;
+    const bool stays = begin > tag->ready + STAYS_CLOCKS;
     const bool known = tag->dirty >> APART;
-    const bool again =
-        hit && (known || (begin > tag->ready && (uint32_t)begin - tag->read < MOMENT_CLOCKS));
-    const uint32_t cost = again ? h->again_64ths : h->read_64ths[RP_LEVEL_L2];
-    uint64_t at = serve(h, RP_LEVEL_L2, channel, clock, halves == HALVES ? cost : cost / 2);
-    if (hit && known && begin <= tag->ready + LATE_CLOCKS)
+    const bool again = hit && (known || (stays && (uint32_t)begin - tag->read < MOMENT_CLOCKS));
+    uint64_t at =
+        serve(h, RP_LEVEL_L2, channel, clock, again ? h->again_64ths : h->read_64ths[RP_LEVEL_L2]);
+    if (hit && known && !stays)
         at = fetch_apart(h, die, tag, line, at);
     tag->read = (uint32_t)at;
     s->reads++;
-    s->read_bytes += halves == HALVES ? RP_REC_LINE_BYTES : HALF_BYTES;
+    s->read_bytes += RP_REC_LINE_BYTES;
     s->read_hits += hit;
     if (!hit)
         fetch(h, die, tag, line, at);
@@ -662,7 +654,7 @@ static uint64_t l2_write(struct rp_hierarchy *h, uint32_t die, const struct rp_r
                          uint64_t clock)
 {
     struct rp_level_stats *s = &h->stats[RP_LEVEL_L2];
-    const uint32_t halves = halves_of(line);
+    const uint32_t halves = (line->sectors & 3 ? 1 : 0) | (line->sectors & 12 ? 2 : 0);
     bool there;
     struct rp_tag *tag = l2_tag(h, die, line->number, &there);
     struct rp_server *channel = l2_server(h, die, line->number, true);
@@ -761,21 +753,18 @@ uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct r
     }
     s->reads++;
     s->read_bytes += (uint64_t)__builtin_popcount(line->sectors) * RP_REC_SECTOR_BYTES;
-    /* What is not there is asked for by halves. */
-    const uint32_t halves = halves_of(line);
-    const uint32_t there = tag && !(flags & RP_REC_PAST_L1) ? tag->dirty & halves : 0;
-    if (there == halves) {
+    if (tag && !(flags & RP_REC_PAST_L1)) {
         const uint64_t at = clock + t->l1_clocks;
         s->read_hits++;
         s->late_hits += tag->ready > at;
         return tag->ready > at ? tag->ready : at;
     }
     const uint64_t asked = translated(h, cu, line->number, clock) + way;
-    const uint64_t ready = l2_read(h, die, line->number, halves & ~there, asked) + back;
-    if (!tag)
-        tag = tags_insert(&h->l1[cu], line->number, ready);
-    tag->ready = ready;
-    tag->dirty |= halves;
+    const uint64_t ready = l2_read(h, die, line->number, asked) + back;
+    if (tag)
+        tag->ready = ready;
+    else
+        tags_insert(&h->l1[cu], line->number, ready);
     return ready;
 }
 
@@ -796,8 +785,7 @@ static uint64_t scalar_half(struct rp_hierarchy *h, uint32_t cache, uint32_t die
         s->late_hits += tag->ready > at;
         return tag->ready > at ? tag->ready : at;
     }
-    const uint64_t ready =
-        l2_read(h, die, line, 1u << half, clock + way) + t->scalar_l2_clocks - way;
+    const uint64_t ready = l2_read(h, die, line, clock + way) + t->scalar_l2_clocks - way;
     tags_insert(&h->scalar[cache], 2 * line + half, ready);
     return ready;
 }

@@ -294,30 +294,6 @@ static void lines_come_again_for_late_readers(void **state)
     rp_hierarchy_release(&m.h);
 }
 
-/* Of a line the L2 is asked for the halves that the L1 does not have. */
-static void halves_of_lines_are_asked_for(void **state)
-{
-    (void)state;
-    struct memory m;
-    open_memory(&m);
-    const uint64_t whole = m.h.read_64ths[RP_LEVEL_L2], *busy = &m.h.stats[RP_LEVEL_L2].busy_clocks;
-    access_line(&m, 0, 77, 4, RP_REC_READS, 1000);
-    assert_int_equal(*busy, whole / 2);
-    assert_int_equal(m.h.stats[RP_LEVEL_L1].read_hits, 0);
-    access_line(&m, 0, 77, 8, RP_REC_READS, 9000);
-    assert_int_equal(*busy, whole / 2);
-    assert_int_equal(m.h.stats[RP_LEVEL_L1].read_hits, 1);
-    access_line(&m, 0, 77, 15, RP_REC_READS, 19000);
-    assert_int_equal(*busy, whole / 2 + whole / 2);
-    assert_int_equal(m.h.stats[RP_LEVEL_L1].read_hits, 1);
-    access_line(&m, 0, 77, 15, RP_REC_READS, 29000);
-    assert_int_equal(m.h.stats[RP_LEVEL_L1].read_hits, 2);
-    access_line(&m, 0, 78, 6, RP_REC_READS, 39000);
-    assert_int_equal(*busy, whole / 2 + whole / 2 + whole);
-    assert_int_equal(m.h.stats[RP_LEVEL_L2].read_bytes, 64 + 64 + 128);
-    rp_hierarchy_release(&m.h);
-}
-
 /* ---- servers ------------------------------------------------------------------------------- */
 
 /* What is asked for later in the order of calls, but comes to the memory earlier, does not wait for
@@ -467,7 +443,6 @@ int main(void)
         cmocka_unit_test(translations_reach_so_far),
         cmocka_unit_test(blocks_are_those_of_addresses),
         cmocka_unit_test(lines_come_again_for_late_readers),
-        cmocka_unit_test(halves_of_lines_are_asked_for),
         cmocka_unit_test(reservations_leave_the_time_before_them),
         cmocka_unit_test(test_order),
     };
