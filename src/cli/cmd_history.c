@@ -87,6 +87,9 @@ static int read_request(const struct rp_history_cli *args, struct history_reques
     }
     if (check_config(&args->config, err) < 0 || check_operands(&args->args, err) < 0)
         return -(int)err->code;
+    if (is(ret, "add") && args->program && !*args->program) /* as of a variable that is not set */
+        return rp_fail(err, RP_USAGE,
+                       "--program is empty: give a name, or leave it out for that of the command");
     if (!args->at || rp_rfc3339(args->at, ret->at, &why) == 0)
         return 0;
     return rp_fail(err, RP_USAGE, "--at %s", why.text);

@@ -304,7 +304,9 @@ static int wait_for(const struct rp_pg *pg, short events, struct rp_err *err)
         int ready;
 
         if (left_ms <= 0)
-            return rp_fail(err, RP_ENVIRONMENT, "the server has not answered in time");
+            return rp_fail_with_remedy(err, RP_ENVIRONMENT,
+                                       "the server has not answered in time: look whether it is "
+                                       "reachable, and what keeps it busy");
         ready = poll(&fd, 1, (int)left_ms);
         if (ready > 0)
             return 0;

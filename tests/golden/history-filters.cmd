@@ -27,6 +27,9 @@ for command in list show export 'list --json'; do
     echo "exit $?"
 done
 rocm-perf history list --db h.db --kernel zzz
+# An empty name, as of a variable that is not set, is none.
+rocm-perf history add --db h.db --program '' r.json
+echo "exit $?"
 # Names that are not like it are listed, not called near.
 rocm-perf history check --db h.db --program zzzqqq --config q=1
 rocm-perf history add --db bare.db --commit c1 r.json >/dev/null
