@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/sha256.h"
 #include "base/stats.h"
 #include "trace/records.h"
@@ -310,12 +311,14 @@ struct growing {
     struct rp_series_list list;
     uint32_t *slots; /**< places + 1 */
     size_t slot_count;
+    struct rp_map groups; /**< by what is the same in all series of one */
 };
 
 static void growing_free(struct growing *growing)
 {
     rp_series_list_free(&growing->list);
     free(growing->slots);
+    rp_map_free(&growing->groups);
 }
 
 static uint64_t mix(uint64_t hash, const char *text)
@@ -367,26 +370,42 @@ static bool make_room(struct growing *growing)
     return true;
 }
 
-/** Returns the group of a result; the number of groups: there is none yet. */
-static size_t group_of(const struct rp_series_list *list, const struct rp_history_result *r)
+/** Writes what is the same in all results of a group; of the device so many bytes. */
+static void put_key(struct rp_buf *to, const struct rp_history_result *r, size_t device_bytes)
 {
-    /* Results of one program mostly follow each other. */
-    for (size_t i = list->group_count; i-- > 0;) {
-        const struct rp_history_result *of = list->groups[i].newest;
+    const char *const texts[] = {r->program ? r->program : "", r->config ? r->config : ""};
 
-        if (is_same(of->program, r->program) && is_same(of->device, r->device) &&
-            is_same(of->config, r->config))
-            return i;
-    }
-    return list->group_count;
+    for (size_t i = 0; i < 2; i++)
+        rp_buf_add(to, texts[i], strlen(texts[i]) + 1);
+    rp_buf_add(to, r->device ? r->device : "", device_bytes);
 }
 
-/* @return false: memory has ended */
-static bool find_group(struct rp_series_list *list, const struct rp_history_result *r, size_t *ret)
+static size_t device_bytes_of(const struct rp_history_result *r)
 {
-    struct rp_series_group *grown;
+    return r->device ? strlen(r->device) : 0;
+}
 
-    *ret = group_of(list, r);
+/** Returns the group of a result; RP_NO_NUMBER: there is none yet. */
+static size_t group_of(const struct growing *growing, const struct rp_history_result *r)
+{
+    rp_autobuf key = {0};
+
+    put_key(&key, r, device_bytes_of(r));
+    return key.failed ? RP_NO_NUMBER : rp_map_find(&growing->groups, key.data, key.len);
+}
+
+/* A history of a team has a group for each branch that there was, so they are found by a hash.
+ * @return false: memory has ended */
+static bool find_group(struct growing *growing, const struct rp_history_result *r, size_t *ret)
+{
+    struct rp_series_list *list = &growing->list;
+    struct rp_series_group *grown;
+    rp_autobuf key = {0};
+
+    put_key(&key, r, device_bytes_of(r));
+    *ret = key.failed ? RP_NO_NUMBER : rp_map_add(&growing->groups, key.data, key.len);
+    if (*ret == RP_NO_NUMBER)
+        return false;
     if (*ret < list->group_count)
         return true;
     grown = reallocarray(list->groups, list->group_count + 1, sizeof *grown);
@@ -409,7 +428,7 @@ static struct rp_series *series_for(struct growing *growing, const struct rp_his
     slot = slot_of(growing, r, times->kernel);
     if (*slot)
         return &growing->list.list[*slot - 1];
-    if (!find_group(&growing->list, r, &group))
+    if (!find_group(growing, r, &group))
         return NULL;
     series = &growing->list.list[growing->list.count++];
     *slot = (uint32_t)growing->list.count;
@@ -504,44 +523,106 @@ static bool is_of_counts(const struct rp_history_result *r)
     return false;
 }
 
-/* Says whether a group had ended when another model of the same device began. Results lie in the
- * order of time. Bounds do not take the place of times, because a regression would no longer be
- * told for one profile with counts timing. */
-static bool took_place(const struct rp_series_group *later, const struct rp_series_group *earlier)
-{
-    const struct rp_history_result *a = earlier->newest, *b = later->first;
-    const size_t length = before_model(a);
+/** A group among those of the same program, configuration and device, whatever its model of time.
+ */
+struct model {
+    uint32_t kin;
+    struct rp_series_group *group;
+    const struct model *last_of_bounds; /**< this one, or the last of its kin before it; NULL */
+};
 
-    return a < b && length && (earlier->bounds || !later->bounds) &&
-           is_same(a->program, b->program) && is_same(a->config, b->config) &&
-           length == before_model(b) && strncmp(a->device, b->device, length) == 0;
+/* Results lie in the order of time. */
+static int by_kin(const void *left, const void *right)
+{
+    const struct model *a = left, *b = right;
+
+    if (a->kin != b->kin)
+        return a->kin < b->kin ? -1 : 1;
+    return (a->group->newest > b->group->newest) - (a->group->newest < b->group->newest);
 }
 
-/* Finds of each group what took its place, and the latest whose place it took. */
-static void find_replaced(struct rp_series_list *list)
+/* Bounds do not take the place of times, because a regression would no longer be told for one
+ * profile with counts timing.
+ * @return the last model that had ended when this group began, and whose place it can take; NULL */
+static const struct model *replaced_by(const struct rp_series_group *later,
+                                       const struct model *models, size_t count)
 {
-    for (size_t i = 0; i < list->group_count; i++)
-        list->groups[i].bounds = is_of_counts(list->groups[i].first);
-    for (size_t i = 0; i < list->group_count; i++) {
-        struct rp_series_group *later = &list->groups[i];
-        const struct rp_history_result *before = NULL;
+    const struct model *last;
+    size_t low = 0, high = count;
 
-        for (size_t j = 0; j < list->group_count; j++) {
-            struct rp_series_group *earlier = &list->groups[j];
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
 
-            if (!took_place(later, earlier))
-                continue;
-            earlier->replaced = true;
-            before = !before || before < earlier->newest ? earlier->newest : before;
-        }
+        if (models[middle].group->newest < later->first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    last = low ? &models[low - 1] : NULL;
+    return last && later->bounds ? last->last_of_bounds : last;
+}
+
+/** Finds of each of these what took its place, and the latest whose place it took.
+ * @param models of one kin, in the order of their newest results */
+static void find_replaced(struct model *models, size_t count)
+{
+    const struct rp_history_result *latest = NULL, *latest_times = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_series_group *g = models[i].group;
+
+        latest = latest < g->first || !latest ? g->first : latest;
+        if (!g->bounds && (!latest_times || latest_times < g->first))
+            latest_times = g->first;
+        models[i].last_of_bounds = g->bounds ? &models[i] : i ? models[i - 1].last_of_bounds : NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct rp_series_group *g = models[i].group;
+        const struct rp_history_result *after = g->bounds ? latest : latest_times;
+        const struct model *before = replaced_by(g, models, count);
+
+        g->replaced = after && g->newest < after;
         if (before)
-            later->model_before = before->device + before_model(before) + strlen(", ");
+            g->model_before =
+                before->group->newest->device + before_model(before->group->newest) + strlen(", ");
     }
 }
 
-static void put_groups(struct rp_series_list *list)
+/** @return false: memory has ended */
+static bool find_all_replaced(struct rp_series_list *list)
 {
-    find_replaced(list);
+    rp_autofree struct model *models = calloc(list->group_count + 1, sizeof *models);
+    rp_cleanup(rp_map_free) struct rp_map kin = {0};
+    size_t count = 0;
+
+    for (size_t i = 0; models && i < list->group_count; i++) {
+        struct rp_series_group *g = &list->groups[i];
+        const size_t length = before_model(g->newest);
+        rp_autobuf key = {0};
+
+        g->bounds = is_of_counts(g->first);
+        if (!length)
+            continue;
+        put_key(&key, g->newest, length);
+        models[count].kin = key.failed ? RP_NO_NUMBER : rp_map_add(&kin, key.data, key.len);
+        models[count].group = g;
+        if (models[count++].kin == RP_NO_NUMBER)
+            return false;
+    }
+    if (count)
+        qsort(models, count, sizeof *models, by_kin);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && models[end].kin == models[i].kin;)
+            end++;
+        find_replaced(models + i, end - i);
+    }
+    return models;
+}
+
+static bool put_groups(struct rp_series_list *list)
+{
+    if (!find_all_replaced(list))
+        return false;
     for (size_t i = 0; i < list->count; i++) {
         struct rp_series *s = &list->list[i];
 
@@ -549,6 +630,7 @@ static void put_groups(struct rp_series_list *list)
         s->bounds = list->groups[s->group].bounds;
         s->replaced = list->groups[s->group].replaced;
     }
+    return true;
 }
 
 int rp_series_of(const struct rp_history *history, const struct rp_series_filter *filter,
@@ -569,11 +651,12 @@ int rp_series_of(const struct rp_history *history, const struct rp_series_filter
                 rc = add_point(&growing, r, &r->times[j], err);
         if (rc < 0)
             return rc;
-        group = group_of(&growing.list, r);
-        if (group < growing.list.group_count)
+        group = group_of(&growing, r);
+        if (group != RP_NO_NUMBER)
             growing.list.groups[group].newest = r;
     }
-    put_groups(&growing.list);
+    if (!put_groups(&growing.list))
+        return rp_out_of_memory(err);
     *ret = growing.list;
     growing.list = (struct rp_series_list){0};
     return 0;
@@ -710,39 +793,32 @@ static enum rp_series_state state_of(struct rp_series *s, double alpha,
     return s->exact ? state_of_exact(s, since) : state_of_measured(s, since, alpha, rule->margin);
 }
 
-static bool are_of_one_program(const struct rp_series *a, const struct rp_series *b)
-{
-    return is_same(a->program, b->program) && is_same(a->device, b->device) &&
-           is_same(a->config, b->config);
-}
-
-/* Counts series of a program in which a change can be found, because other series in the file, or
+/* Counts by group the series in which a change can be found, because other series in the file, or
  * ended ones, make no verdict less sure. */
-static size_t judged_beside(const struct rp_series_list *list, const struct rp_series *of)
+static void count_judged(const struct rp_series_list *list, size_t *counts)
 {
-    size_t count = 0;
-
     for (size_t i = 0; i < list->count; i++) {
         const struct rp_series *s = &list->list[i];
 
-        count += !s->exact && s->point_count >= RP_CHANGE_LEAST &&
-                 s->points[s->point_count - 1].result == s->newest && are_of_one_program(s, of);
+        counts[s->group] += !s->exact && s->point_count >= RP_CHANGE_LEAST &&
+                            s->points[s->point_count - 1].result == s->newest;
     }
-    return count ? count : 1;
 }
 
 int rp_series_judge(struct rp_series_list *list, const struct rp_change_rule *rule,
                     struct rp_err *err)
 {
-    double alpha = rule->alpha;
+    rp_autofree size_t *judged = calloc(list->group_count + 1, sizeof *judged);
 
+    if (!judged)
+        return rp_out_of_memory(err);
     for (size_t i = 0; i < list->count; i++)
         find_exact(&list->list[i]);
+    count_judged(list, judged);
     for (size_t i = 0; i < list->count; i++) {
         struct rp_series *s = &list->list[i];
+        const double alpha = rule->alpha / (judged[s->group] ? (double)judged[s->group] : 1);
 
-        if (i == 0 || !are_of_one_program(s, &list->list[i - 1]))
-            alpha = rule->alpha / (double)judged_beside(list, s);
         s->changes = calloc(s->point_count + 1, sizeof *s->changes);
         if (!s->changes)
             return rp_out_of_memory(err);

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -298,31 +299,35 @@ static void cut_times(struct rp_history_result *r, const char *pattern)
     r->times_count = kept;
 }
 
-static bool is_newest_of_program(const struct rp_history *history, size_t at)
+/** Marks the newest result of each program, configuration and device. */
+static void mark_newest(const struct rp_history *history, bool *ret)
 {
-    const struct rp_history_result *r = &history->results[at];
+    rp_cleanup(rp_map_free) struct rp_map seen = {0};
 
-    for (size_t i = at + 1; i < history->count; i++) {
-        const struct rp_history_result *o = &history->results[i];
+    for (size_t i = history->count; i-- > 0;) {
+        const struct rp_history_result *r = &history->results[i];
+        const char *const texts[] = {r->program, r->config, r->device};
+        const uint32_t before = seen.count;
+        rp_autobuf key = {0};
 
-        if (strcmp(o->program, r->program) == 0 && strcmp(o->device, r->device) == 0 &&
-            strcmp(o->config, r->config) == 0)
-            return false;
+        for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+            rp_buf_add(&key, texts[t], strlen(texts[t]) + 1);
+        ret[i] = rp_map_add(&seen, key.data, key.len) == before;
     }
-    return true;
 }
 
 /* A result that lost dispatches is not judged. If the newest one did, the user must know.
  * @return whether there are such */
 static bool note_incomplete(const struct history_request *request, const struct rp_history *history)
 {
+    rp_autofree bool *newest = rp_alloc_zero(history->count + 1, sizeof *newest);
     bool found = false;
 
+    mark_newest(history, newest);
     for (size_t i = 0; i < history->count; i++) {
         const struct rp_history_result *r = &history->results[i];
 
-        if (r->complete || !rp_history_result_matches(r, &request->filter) ||
-            !is_newest_of_program(history, i))
+        if (r->complete || !newest[i] || !rp_history_result_matches(r, &request->filter))
             continue;
         rp_cli_note("history: result %lld of %s is not complete, or a part of a run, and not "
                     "checked: measure a whole run",

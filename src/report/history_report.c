@@ -528,27 +528,49 @@ static void put_group_notes(const struct rp_page *page, const struct rp_series_g
     }
 }
 
-/* @param names of all series */
+/**
+ * @param names of all series
+ * @param places of the group's series in the list
+ */
 static void put_group_series(const struct rp_page *page, const struct rp_series_list *list,
-                             char *const *names, size_t group)
+                             char *const *names, const size_t *places, size_t count)
 {
-    const struct rp_series *first = NULL;
     struct rp_unit_span span = {0};
+    const struct rp_series *first;
     struct rp_unit unit;
 
-    for (size_t i = list->count; i-- > 0;)
-        if (list->list[i].group == group) {
-            first = &list->list[i];
-            rp_unit_span_add(&span, newest_ns(first));
-        }
-    if (!first)
+    if (!count)
         return;
+    first = &list->list[places[0]];
+    for (size_t i = 0; i < count; i++)
+        rp_unit_span_add(&span, newest_ns(&list->list[places[i]]));
     unit = rp_unit_of(RP_UNIT_TIME, span, page->utf8);
     put_group(page, first);
-    put_group_notes(page, &list->groups[group], first);
+    put_group_notes(page, &list->groups[first->group], first);
+    for (size_t i = 0; i < count; i++)
+        history_term_put_series(page, &list->list[places[i]], names[places[i]], unit);
+}
+
+/** Places of series, group by group.
+ * @param ends of each group in them
+ * @return false: memory has ended */
+static bool place_series(const struct rp_series_list *list, size_t **ret_places, size_t **ret_ends)
+{
+    size_t *places = calloc(list->count + 1, sizeof *places);
+    size_t *ends = calloc(list->group_count + 2, sizeof *ends);
+
+    *ret_places = places;
+    *ret_ends = ends;
+    if (!places || !ends)
+        return false;
     for (size_t i = 0; i < list->count; i++)
-        if (list->list[i].group == group)
-            history_term_put_series(page, &list->list[i], names[i], unit);
+        ends[list->list[i].group + 1]++;
+    for (size_t g = 0; g < list->group_count; g++)
+        ends[g + 1] += ends[g];
+    /* Each is where its group begins, and goes on to where it ends. */
+    for (size_t i = 0; i < list->count; i++)
+        places[ends[list->list[i].group]++] = i;
+    return true;
 }
 
 /* --- the verdict --------------------------------------------------------------------------- */
@@ -696,14 +718,17 @@ int rp_report_changes_term(const struct rp_series_list *list, struct rp_term_sty
 {
     const struct rp_page page = rp_page_of(buf, style, LEAST_WIDTH);
     const struct states states = count_states(list);
+    rp_autofree size_t *places = NULL, *ends = NULL;
     struct rp_short_names names;
 
+    if (!place_series(list, &places, &ends))
+        return rp_out_of_memory(err);
     if (name_series(&page, list, &names, err) < 0)
         return -(int)RP_ENVIRONMENT;
     put_verdict(&page, list, names.at);
-    for (size_t i = 0; i < list->group_count; i++)
+    for (size_t i = 0, begin = 0; i < list->group_count; begin = ends[i++])
         if (page.verbose || !list->groups[i].replaced)
-            put_group_series(&page, list, names.at, i);
+            put_group_series(&page, list, names.at, places + begin, ends[i] - begin);
     rp_short_names_free(&names);
     *ret_since = slower_since(list, &states);
     return rp_report_end(buf, err);

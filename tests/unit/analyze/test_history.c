@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analyze/compare.h"
 #include "analyze/history.h"
@@ -332,6 +333,53 @@ static void many_kernels_keep_their_series(void **state)
     }
     rp_series_list_free(&list);
     free(times);
+}
+
+/* As of a team with branches and models of time for years: the time must not grow with the square
+ * of their number. In a kin of two, one took the other's place. */
+static void many_groups_take_no_time(void **state)
+{
+    enum { GROUPS = 60000, MOST_SECONDS = 8 * (RP_WITH_SANITIZER ? 4 : 1) };
+    static double ms = 1;
+    static char configs[GROUPS / 2][16];
+    static struct rp_history_times times = {.runs_ms = &ms, .run_count = 1};
+    const struct rp_change_rule rule = {.alpha = 0.01, .margin = 0.01, .recent = 5};
+    const struct rp_series_filter all = {0};
+    struct rp_history history = {.results = calloc(GROUPS, sizeof *history.results),
+                                 .count = GROUPS};
+    struct rp_series_list list = {0};
+    struct rp_err err = RP_ERR_INIT;
+    const clock_t begin = clock();
+
+    (void)state;
+    assert_non_null(history.results);
+    for (size_t i = 0; i < GROUPS; i++) {
+        char *config = configs[i % (GROUPS / 2)];
+
+        snprintf(config, sizeof configs[0], "branch=%zu", i % (GROUPS / 2));
+        history.results[i] = (struct rp_history_result){
+            .program = (char *)"app",
+            .config = config,
+            .device = (char *)(i < GROUPS / 2 ? "software x, detailed timing 1"
+                                              : "software x, detailed timing 2"),
+            .software = true,
+            .complete = true,
+            .times = &times,
+            .times_count = 1};
+    }
+    assert_int_equal(rp_series_of(&history, &all, &list, &err), 0);
+    assert_int_equal(rp_series_judge(&list, &rule, &err), 0);
+    assert_int_equal(list.group_count, GROUPS);
+    for (size_t i = 0; i < GROUPS; i++) {
+        assert_int_equal(list.groups[i].replaced, i < GROUPS / 2);
+        if (i < GROUPS / 2)
+            assert_null(list.groups[i].model_before);
+        else
+            assert_string_equal(list.groups[i].model_before, "detailed timing 1");
+    }
+    assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < MOST_SECONDS);
+    rp_series_list_free(&list);
+    free(history.results);
 }
 
 static void modelled_times_are_exact(void **state)
@@ -898,6 +946,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(many_series_raise_no_more_alarms),
         cmocka_unit_test(identical_programs_pass_their_checks),
         cmocka_unit_test(many_kernels_keep_their_series),
+        cmocka_unit_test(many_groups_take_no_time),
         cmocka_unit_test(modelled_times_are_exact),
         cmocka_unit_test(runs_that_differ_are_no_change),
         cmocka_unit_test(a_batch_does_not_hide_a_regression),
