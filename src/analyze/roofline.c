@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "trace/records.h"
 
 /* The formulas are from AMD's documentation of the counters and rocprof-compute's roofline.
  * docs/how-it-decides.md says where the published ones disagree and what real GPUs show. */
@@ -658,6 +659,24 @@ static int find_reason(const struct rp_counters *counters, struct rp_roofline *r
 
 /* --- all ---------------------------------------------------------------------------------- */
 
+/* Ceilings and times of two models do not belong together. Warm caches change times, but none of
+ * what a model says of the machine. */
+static bool note_models(const struct rp_measured_ceilings *m, struct rp_roofline *r)
+{
+    const char *model = rp_timing_model_today(r->origin.timing_model);
+
+    if (!model || !*model || !m->timing_model[0])
+        return true;
+    if (strcmp(model, "warm") == 0)
+        model = "detailed";
+    return (strcmp(m->timing_model, model) == 0 && m->timing_version == r->origin.timing_version) ||
+           rp_roof_note(r,
+                        "the ceilings are of %s timing, version %u, and the times of %s timing, "
+                        "version %u: run rocm-perf bench again, and the program with --timing "
+                        "detailed",
+                        m->timing_model, m->timing_version, model, r->origin.timing_version);
+}
+
 /* Says who measured the ceilings, and whether they and the times are of one kind. */
 static bool note_ceilings(const struct rp_measured_ceilings *m, struct rp_roofline *r)
 {
@@ -676,7 +695,9 @@ static bool note_ceilings(const struct rp_measured_ceilings *m, struct rp_roofli
         return rp_roof_note(r,
                             "the ceilings were modelled by the software device, and the files do "
                             "not say whether their times are");
-    return m->software || !modelled ||
+    if (m->software)
+        return note_models(m, r);
+    return !modelled ||
            rp_roof_note(r, "the ceilings were measured on hardware, and the times are modelled");
 }
 

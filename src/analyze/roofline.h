@@ -166,7 +166,9 @@ struct rp_measured_ceilings {
     bool software; /**< modelled by the software device */
     char gpu[64], arch[32];
     uint32_t compute_units;
-    char date[32]; /**< "2026-11-30T12:00:00Z" */
+    char date[32];           /**< "2026-11-30T12:00:00Z" */
+    char timing_model[16];   /**< of the software device; "": not said */
+    uint32_t timing_version; /**< of that model */
 };
 
 /** Holds the numbers of a kernel, or of the whole program. */

@@ -160,6 +160,18 @@ static bool read_word(const json_t *value, char *ret, size_t room)
     return true;
 }
 
+/* Of which model of time they are; what is not said is not known. */
+static void read_timing(const json_t *timing, struct rp_measured_ceilings *ret)
+{
+    const json_int_t version = json_integer_value(json_object_get(timing, "version"));
+
+    if (version < 1 || version > UINT16_MAX ||
+        !read_word(json_object_get(timing, "model"), ret->timing_model, sizeof ret->timing_model))
+        ret->timing_model[0] = 0;
+    else
+        ret->timing_version = (uint32_t)version;
+}
+
 static int read_document(const json_t *root, struct rp_measured_ceilings *ret, struct rp_err *err)
 {
     const char *device = json_string_value(json_object_get(root, "device"));
@@ -184,6 +196,7 @@ static int read_document(const json_t *root, struct rp_measured_ceilings *ret, s
         snprintf(ret->gpu, sizeof ret->gpu, "%s", ret->arch);
     ret->compute_units = (uint32_t)cus;
     ret->software = strcmp(device, "software") == 0;
+    read_timing(json_object_get(root, "timing"), ret);
     ret->by_bench = true;
     return read_all_ceilings(ceilings, &ret->of, err);
 }
@@ -653,17 +666,49 @@ static bool note_part(struct rp_roofline *r, const struct rp_roofline_device *d)
                         d->id, d->parts, d->compute_units, d->xcc_count, rp_plural(d->xcc_count));
 }
 
+/* Tests whether two vector instructions at a time explain what is above the ceiling, which is that
+ * of one: where a SIMD has two ports it may issue f32 instructions of two waves at once. */
+static bool issues_two(const struct rp_roofline *r, const struct rp_roofline_kernel *k)
+{
+    const struct rp_arch *arch = rp_arch_find(r->devices[k->device].arch);
+
+    return k->bound == RP_BOUND_VALU && k->bound_share.value <= 2 && arch && arch->timing &&
+           arch->timing->valu_ports == 2;
+}
+
+static bool note_two_at_once(struct rp_roofline *r)
+{
+    const struct rp_roofline_kernel *most = NULL;
+
+    for (size_t i = 0; i < r->kernel_count; i++) {
+        const struct rp_roofline_kernel *k = &r->kernels[i];
+
+        if (k->bound_share.known && k->bound_share.value > 1 && issues_two(r, k) &&
+            (!most || k->bound_share.value > most->bound_share.value))
+            most = k;
+    }
+    return !most || rp_roof_note(r,
+                                 "%s is above its VALU ceiling (%.1f %%), which is that of one "
+                                 "vector instruction at a time: a SIMD of this GPU can issue two "
+                                 "f32 ones at once",
+                                 most->name, most->bound_share.value * 100);
+}
+
 /* Notes rates above what a benchmark reached, or more FLOPs than the units can do. */
 static bool note_shares(const struct rp_roofline_options *options, struct rp_roofline *r)
 {
     static const char *const names[] = {NULL, "HBM", "L2", "vector L1", "LDS", "VALU", "MFMA"};
     const struct rp_roofline_kernel *worst = NULL;
 
+    if (!options->measured && !note_two_at_once(r))
+        return false;
+
     for (size_t i = 0; i < r->kernel_count; i++) {
         const struct rp_roofline_kernel *k = &r->kernels[i];
 
         if (!k->bound_share.known || k->bound_share.value <= 1 ||
-            (!options->measured && k->bound != RP_BOUND_VALU && k->bound != RP_BOUND_MFMA))
+            (!options->measured &&
+             ((k->bound != RP_BOUND_VALU && k->bound != RP_BOUND_MFMA) || issues_two(r, k))))
             continue;
         if (!worst || k->bound_share.value > worst->bound_share.value)
             worst = k;

@@ -492,6 +492,52 @@ static void test_bench_ceilings(void **state)
     }
 }
 
+/* Ceilings of the software device are of one model of time, and so should be what they are for. */
+static void test_ceilings_of_a_model(void **state)
+{
+    static const struct rp_counted_device on = {.source = "bench.json", .arch = "gfx942"};
+    static const struct {
+        const char *timing; /* of the file */
+        const char *model;  /* of the results */
+        uint32_t version;
+        const char *note; /* NULL: none */
+    } cases[] = {
+        {"{\"model\": \"detailed\", \"version\": 16}", "detailed", 16, NULL},
+        {"{\"model\": \"detailed\", \"version\": 16}", "warm", 16, NULL},
+        {"{\"model\": \"detailed\", \"version\": 16}", NULL, 0, NULL},
+        {"{\"model\": \"\", \"version\": 3}", "detailed", 16, NULL},
+        {"{\"model\": \"detailed\", \"version\": -3}", "detailed", 16, NULL},
+        {"null", "detailed", 16, NULL},
+        {"{\"model\": \"detailed\", \"version\": 15}", "detailed", 16,
+         "the ceilings are of detailed timing, version 15, and the times of detailed timing, "
+         "version 16"},
+        {"{\"model\": \"detailed\", \"version\": 16}", "fast", 2,
+         "and the times of counts timing, version 2"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_measured_ceilings measured = {0};
+        struct rp_roofline_options options = {.arch = "mi300x",
+                                              .measured = &measured,
+                                              .measured_on = &on,
+                                              .origin = {.device = "software",
+                                                         .timing_model = cases[i].model,
+                                                         .timing_version = cases[i].version}};
+        rp_autofree char *text = rp_format("{\"timing\": %s, %s", cases[i].timing,
+                                           BENCH("software", "{\"l2_gbps\": 5}") + 1);
+        struct result got = {0};
+
+        err = (struct rp_err)RP_ERR_INIT;
+        assert_int_equal(rp_roofline_parse_ceilings(text, &measured, &err), 0);
+        parse(&got, "Dispatch_ID,Kernel_Name,TCC_REQ\n0,k,1\n", &options);
+        if (cases[i].note && !has_note(&got.r, cases[i].note))
+            fail_msg("case %zu: no note says '%s'", i, cases[i].note);
+        assert_int_equal(has_note(&got.r, "the ceilings are of"), cases[i].note != NULL);
+        release(&got);
+    }
+}
+
 /* Every file that is none, or says too little, is refused for one reason, and changes nothing. */
 static void test_bad_ceilings(void **state)
 {
@@ -790,6 +836,49 @@ static void test_lost_pass(void **state)
     release(&own);
 }
 
+/* The vector ceiling is that of one instruction at a time. Above it is what two can do where a SIMD
+ * has two ports (published f32 multiply-adds of an MI300X reach 140 TFLOP/s), and what none can. */
+static void test_two_at_once(void **state)
+{
+    static const char two[] = "k is above its VALU ceiling (150.0 %), which is that of one vector "
+                              "instruction at a time",
+                      wrong[] = "GPU or clock are not those of the run";
+    static const struct {
+        const char *arch, *note, *other;
+        double fma; /* in 1 us */
+    } cases[] = {
+        {"gfx942", two, wrong, 1.5 * 304 * 2.1e3},
+        {"gfx950", two, wrong, 1.5 * 256 * 2.2e3},
+        {"gfx942", "k exceeds its VALU ceiling (250.0 %): GPU or clock", "at a time",
+         2.5 * 304 * 2.1e3},
+        {"gfx90a", "k exceeds its VALU ceiling (150.0 %): GPU or clock", "at a time",
+         1.5 * 110 * 1.7e3},
+        {"gfx942", "packed vector instructions", "VALU ceiling", 0.9 * 304 * 2.1e3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rp_roofline_options options = {.arch = cases[i].arch};
+        rp_autofree char *text = rp_format(
+            "Dispatch_ID,Kernel_Name,SQ_INSTS_VALU_ADD_F32,SQ_INSTS_VALU_MUL_F32,"
+            "SQ_INSTS_VALU_TRANS_F32,SQ_INSTS_VALU_FMA_F32,TCC_EA0_RDREQ_sum,"
+            "TCC_EA0_RDREQ_32B_sum,TCC_BUBBLE_sum,TCC_EA0_RDREQ_128B_sum,TCC_EA0_WRREQ_sum,"
+            "TCC_EA0_WRREQ_64B_sum,Start_Timestamp,End_Timestamp\n"
+            "0,k,0,0,0,%.0f,10,0,0,0,10,10,1000,2000\n",
+            cases[i].fma);
+        struct result got = {0};
+
+        parse(&got, text, &options);
+        if (got.r.kernels[0].bound != RP_BOUND_VALU)
+            fail_msg("case %zu: bound %d", i, (int)got.r.kernels[0].bound);
+        if (!has_note(&got.r, cases[i].note))
+            fail_msg("case %zu: no note says '%s'", i, cases[i].note);
+        if (has_note(&got.r, cases[i].other))
+            fail_msg("case %zu: a note says '%s'", i, cases[i].other);
+        release(&got);
+    }
+}
+
 /* Above the peak of HBM: what the Infinity Cache can serve, and what nothing can. */
 static void test_peaks(void **state)
 {
@@ -1042,6 +1131,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expected),
         cmocka_unit_test(test_spoilt_times),
+        cmocka_unit_test(test_two_at_once),
+        cmocka_unit_test(test_ceilings_of_a_model),
         cmocka_unit_test(test_bubble_of_gfx950),
         cmocka_unit_test(test_long_reads),
         cmocka_unit_test(test_work_and_bound),
