@@ -674,6 +674,10 @@ static void take_judgement(const struct trial *t, size_t source, const json_t *j
     rp_autofree char *of_head = without_tree(&t->job->head, said, strlen(said));
     rp_autofree char *of_both = without_tree(&t->job->base, of_head, strlen(of_head));
 
+    /* It is to be known before the verdict is trusted, unless the configuration asks for it. */
+    if (excuse.sentence && !t->p->allow_missing)
+        rp_vec_push(&t->job->result.remarks,
+                    rp_format("%s: %s: %s", t->p->name, excuse.sentence, excuse.kernel));
     if (take(t, source, outcome, excuse.sentence ? excuse.sentence : sentences[outcome],
              excuse.sentence ? excuse.kernel : of_both, of) &&
         !judgement && !of->evidence)
