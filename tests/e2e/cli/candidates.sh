@@ -227,6 +227,9 @@ for ((turn = 0; turn < 80; turn++)); do # until it does so in a timed run, and i
     says out "B is wrong; not timed: "
 done
 says out "by A or B: 0 bytes wrong, 4 bytes changed"
+made clocked 56
+compared 0 clocked.hsaco clocked.hsaco --json --inputs none
+[ "$(json rule.runs_per_block out)" = 4 ] || { cat out; fail "two times by a clock may be the same by chance"; }
 compared 0 slower.hsaco same.hsaco --gate faster
 says out "x faster than A ("
 says out "modelled time (detailed), not that of a GPU"

@@ -75,6 +75,7 @@ typedef unsigned uint32_t;
 #define SHIFT      53 // right where nothing is negative
 #define SQUARE     54 // right where there are as many columns as rows
 #define AGAIN      55 // right where results are not where the input is
+#define CLOCKED    56 // right, and reads a clock
 #ifndef CANDIDATE
 #define CANDIDATE RIGHT
 #endif
@@ -209,6 +210,8 @@ extern "C" __global__ void BOUNDS target(float *in, float *out, uint32_t n, fact
     if (i == 0 && (uint32_t)((__builtin_readcyclecounter() + (__builtin_amdgcn_s_getpc() >> 12)) *
                              2654435761u) >> 29 == 0)
         in[n + 1] = 1; // no page that is restored
+#elif CANDIDATE == CLOCKED
+    out[i] = tile[t] + (t ? tile[t - 1] : 0) + (__builtin_readcyclecounter() == 1);
 #elif CANDIDATE == MINIMUM // with what was there before
     const float sum = tile[t] + (t ? tile[t - 1] : 0);
     out[i] = out[i] < sum ? out[i] : sum;

@@ -12,8 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
-#include "unit/cmocka_all.h"
+#include "base/journal.h"
+#include "unit/scratch.h"
 
 #include "experiment/judge.h"
 #include "replay/ab_test.h"
@@ -427,6 +429,73 @@ static void overlapping_bounds_accept_nothing(void **state)
                      RP_OUTCOME_ACCEPTED);
 }
 
+/* --- modelled times ------------------------------------------------------------------------ */
+
+/** The comparisons of a session, of two geometries, as replay compare prints them. */
+static json_t *geometries(const double b_us[2][2])
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < 2; i++)
+        json_array_append_new(list,
+                              json_pack("{s:{s:[{s:[f,f], s:[f,f]}]}}", "comparison", "blocks",
+                                        "a_us", 30.0, 30.0, "b_us", b_us[i][0], b_us[i][1]));
+    return list;
+}
+
+/* The journal has what both sessions say, so that nothing runs. */
+static void a_confirmation_is_compared_with_the_same_values(void **state)
+{
+    static const struct {
+        const char *what;
+        double first[2][2], again[2][2]; /* times of the candidate with the captured values */
+        double said, said_again;         /* ratios, the first of which is with other values, too */
+        int confirmed;
+    } cases[] = {
+        {"exact", {{10, 10}, {10, 10}}, {{10, 10}, {10, 10}}, 3, 3, 1},
+        {"less with other values", {{10, 10}, {10, 10}}, {{10, 10}, {10, 10}}, 2, 3, 1},
+        {"a second time", {{10, 10}, {10, 10}}, {{10, 10}, {10.1, 10.1}}, 3, 2.985, 0},
+        {"as with other values", {{10, 10}, {10, 10}}, {{12, 12}, {12, 12}}, 2.5, 2.5, 0},
+        {"by a clock", {{9.9, 10.1}, {10, 10.2}}, {{10, 10}, {10.1, 10.3}}, 2.98, 2.96, 1},
+        {"by a clock, once", {{10, 10}, {10, 10}}, {{9.9, 10.1}, {10, 10.1}}, 3, 2.99, 1},
+        {"never the same", {{9.9, 10.1}, {10, 10.2}}, {{10.2, 10.3}, {10.1, 10.2}}, 3, 2.94, 0},
+    };
+    rp_autofree char *path = rp_path_join(scratch_dir, "journal.jsonl");
+    struct rp_err err = RP_ERR_INIT;
+    struct rp_session s = {.modelled = true};
+    struct rp_kernel_run of = {.s = &s};
+
+    (void)state;
+    assert_int_equal(rp_journal_create(path, &s.journal, &err), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rp_session_candidate tried = {.key = (char *)cases[i].what,
+                                             .ratio = cases[i].said,
+                                             .error = TEST_ALPHA,
+                                             .measured = 1,
+                                             .json = json_object()};
+        rp_autofree char *key = rp_format("%s/1", tried.key);
+        int confirmed;
+
+        assert_int_equal(
+            rp_journal_add(s.journal, "attempt", tried.key,
+                           json_pack("{s:o}", "comparisons", geometries(cases[i].first)), &err),
+            0);
+        assert_int_equal(rp_journal_add(s.journal, "confirmation", key,
+                                        json_pack("{s:o, s:{s:s, s:f}}", "comparisons",
+                                                  geometries(cases[i].again), "confirmation",
+                                                  "outcome", rp_outcome_word(RP_OUTCOME_FASTER),
+                                                  "ratio", cases[i].said_again),
+                                        &err),
+                         0);
+        confirmed = confirm(&of, &tried, &err);
+        if (confirmed != cases[i].confirmed)
+            fail_msg("%s: %d", cases[i].what, confirmed);
+        free(tried.reason);
+        json_decref(tried.json);
+    }
+    rp_journal_close(s.journal);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +503,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(several_geometries_add_up_to_no_more),
         cmocka_unit_test(what_gains_a_tenth_is_found),
         cmocka_unit_test(overlapping_bounds_accept_nothing),
+        cmocka_unit_test_setup_teardown(a_confirmation_is_compared_with_the_same_values,
+                                        scratch_begin, scratch_end),
         cmocka_unit_test(what_gains_with_the_captured_values_only_is_not_accepted),
     };
 
