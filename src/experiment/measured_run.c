@@ -497,12 +497,13 @@ static char *read_word(int fd)
 }
 
 /**
+ * @param pattern   as the user gave it
  * @param ret_word  the word; NULL: there is none
  * @param ret_why   why there is none
  * @return 0; RP_ENVIRONMENT: it was not searched for
  */
-static int search(const regex_t *regex, const char *text, char **ret_word, char **ret_why,
-                  struct rp_err *err)
+static int search(const regex_t *regex, const char *pattern, const char *text, char **ret_word,
+                  char **ret_why, struct rp_err *err)
 {
     rp_autofree char *word = NULL;
     int ends[2], status = 0, rc = 0;
@@ -527,7 +528,7 @@ static int search(const regex_t *regex, const char *text, char **ret_word, char 
     else
         *ret_why =
             WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND
-                ? rp_format("nothing that it printed matches")
+                ? rp_format("nothing that it printed matches %.*s", MOST_QUOTED, pattern)
                 : rp_format("the search for the expression takes more than %d s of processor "
                             "time, or 1 GiB of memory: make the expression simpler",
                             MOST_SEARCH_S);
@@ -571,7 +572,7 @@ static int objective_of_output(const char *path, const char *pattern, double uni
     else if (regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE) != 0)
         *ret_why = rp_format("the expression cannot be searched for");
     else {
-        rc = search(&regex, text, &word, ret_why, err);
+        rc = search(&regex, pattern, text, &word, ret_why, err);
         regfree(&regex);
         if (word)
             *ret_why = take_number(word, unit_ns, &ns);
