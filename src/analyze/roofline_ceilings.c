@@ -48,13 +48,16 @@ static const struct {
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
+/* Rates in GB/s and GFLOP/s beyond these are of no GPU: the file is damaged, or of other units. */
+static const double least_rate = 1e-3, most_rate = 1e9;
+
 /* "N/A", nan and values that are not above 0 were not measured. */
 static struct rp_quantity number(const char *text)
 {
     char *end;
     double value = strtod(text, &end);
 
-    if (end == text || *end || !isfinite(value) || value <= 0)
+    if (end == text || *end || !isfinite(value) || value < least_rate || value > most_rate)
         return (struct rp_quantity){0};
     return (struct rp_quantity){.known = true, .value = value};
 }
@@ -126,6 +129,9 @@ static int read_ceiling(const json_t *ceilings, const char *name, const char *un
         return 0;
     if (!json_is_number(value) || !isfinite(number) || number <= 0)
         return rp_fail(err, RP_BAD_INPUT, "ceilings.%s is no number above 0", key);
+    if (number < least_rate || number > most_rate)
+        return rp_fail(err, RP_BAD_INPUT, "ceilings.%s is %g G%s/s, which no GPU has", key, number,
+                       strcmp(unit, "gbps") == 0 ? "B" : "FLOP");
     *ret = (struct rp_quantity){.known = true, .value = number};
     return 0;
 }
@@ -176,6 +182,7 @@ static int read_document(const json_t *root, struct rp_measured_ceilings *ret, s
 {
     const char *device = json_string_value(json_object_get(root, "device"));
     const json_t *gpu = json_object_get(root, "gpu"), *ceilings = json_object_get(root, "ceilings");
+    const json_t *product = json_object_get(gpu, "product");
     const json_int_t cus = json_integer_value(json_object_get(gpu, "compute_units"));
     int rc = 0;
 
@@ -192,8 +199,10 @@ static int read_document(const json_t *root, struct rp_measured_ceilings *ret, s
         return rp_fail(err, RP_BAD_INPUT, "it does not say of which GPU it is");
     if (!read_word(json_object_get(root, "date"), ret->date, sizeof ret->date))
         return rp_fail(err, RP_BAD_INPUT, "it does not say of which date it is");
-    if (!read_word(json_object_get(gpu, "product"), ret->gpu, sizeof ret->gpu))
+    if (!product || json_is_null(product))
         snprintf(ret->gpu, sizeof ret->gpu, "%s", ret->arch);
+    else if (!read_word(product, ret->gpu, sizeof ret->gpu))
+        return rp_fail(err, RP_BAD_INPUT, "it does not say of which product it is");
     ret->compute_units = (uint32_t)cus;
     ret->software = strcmp(device, "software") == 0;
     read_timing(json_object_get(root, "timing"), ret);
@@ -229,10 +238,17 @@ int rp_roofline_parse_ceilings(const char *text, struct rp_measured_ceilings *re
 int rp_roofline_read_ceilings(const char *path, struct rp_measured_ceilings *ret,
                               struct rp_err *err)
 {
-    rp_autofree char *text = rp_read_text(path, MAX_FILE);
+    rp_autofree char *text = NULL;
+    int why;
 
+    errno = 0;
+    text = rp_read_text(path, MAX_FILE);
+    why = errno;
     if (!text) {
-        rp_fail(err, RP_BAD_INPUT, "it cannot be read, or is larger than %d MB", MAX_FILE >> 20);
+        if (why)
+            rp_fail(err, RP_BAD_INPUT, "%s", strerror(why));
+        else
+            rp_fail(err, RP_BAD_INPUT, "it is larger than %d MiB", MAX_FILE >> 20);
         return rp_wrap(err, "read ceilings %s", path);
     }
     return rp_roofline_parse_ceilings(text, ret, err) < 0 ? rp_wrap(err, "read ceilings %s", path)

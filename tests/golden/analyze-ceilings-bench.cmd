@@ -28,7 +28,10 @@ device=moon file | bad
 arch='' cus=0 file | bad
 ceilings='{"hbm_gbps": "fast"}' file | bad
 ceilings='{"hbm_gbps": -1}' file | bad
+ceilings='{"hbm_gbps": 1e308}' file | bad
+ceilings='{"valu_f32_gflops": 1e-300}' file | bad
 ceilings='{"hbm_gbps": null}' file | bad
+file | sed 's/AMD Instinct MI210/\\u001b[31m/' | bad
 ceilings='[]' file | bad
 file | sed 's/"1.0"/"2.0"/' | bad
 file | sed 's/2026-11-30T12:00:00Z//' | bad
@@ -36,3 +39,5 @@ file | head -c 100 | bad
 echo '{}' | bad
 device=software file >soft.json
 rocm-perf analyze --roofline --ceilings soft.json "$traces" | grep -o 'the ceilings were modelled[^"]*'
+rocm-perf analyze --roofline --ceilings none.json "$traces" >/dev/null
+echo "status $?"
