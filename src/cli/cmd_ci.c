@@ -94,10 +94,15 @@ static int choose_device(struct command *c, struct rp_err *err)
     struct rp_device_identity on = {0};
     struct rp_run_options run = {0};
     struct rp_ci_job *job = &c->job;
+    const char *said = rp_timing_variable();
     int timing = c->args.timing, rc;
 
     job->device = c->args.device ? c->args.device : c->config.device;
     job->timing = timing >= 0 ? rp_ci_timings[timing] : c->config.timing;
+    /* What the variable says reaches each step as a word, because steps differ in what they take.
+     */
+    if (!job->timing && said && strcmp(said, "warm") == 0)
+        job->timing = said;
     for (timing = 0; job->timing && strcmp(rp_timing_words[timing], job->timing) != 0; timing++)
         ;
     rp_device_options_read(job->device, 0, 0, job->timing ? timing : -1, &run);

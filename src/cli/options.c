@@ -860,6 +860,26 @@ static int take_behind(struct line *l, struct rp_args *args, struct rp_err *err)
     return rc;
 }
 
+/** A model of time that the command's option refuses is not taken from the variable, either: its
+ * verdicts hold for kernels of their own, in whose caches nothing is left. Commands have words of
+ * their own for off. */
+static int check_timing_variable(const struct line *l, struct rp_err *err)
+{
+    const char *said = rp_timing_variable();
+    rp_autobuf choices = {0};
+    size_t place;
+    int at;
+
+    if (!said || strcmp(said, "warm") != 0 ||
+        !option_named(l, "timing", strlen("timing"), &place) || l->args->given >> place & 1)
+        return 0;
+    if (take_choice(l->table->options[place], said, &at, NULL) == 0)
+        return 0;
+    put_choices(l->table->options[place], &choices);
+    return rp_fail(err, RP_USAGE, "ROCM_PERF_DEVICE_TIMING=%s: use %s", said,
+                   rp_buf_text(&choices));
+}
+
 /** @return 1: goes on; 0: help is wanted; negative */
 static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp_err *err)
 {
@@ -907,6 +927,8 @@ static int read_line(struct line *l, int argc, char **argv, void *ret, struct rp
     for (size_t i = 0; i < t->count && rc == 0; i++)
         if (t->rows[i].kind == RP_ROW_RULE)
             rc = check_rule(l, &t->rows[i], err);
+    if (rc == 0)
+        rc = check_timing_variable(l, err);
     return rc < 0 ? rc : 1;
 }
 
@@ -1141,6 +1163,11 @@ int rp_options_print_help(enum rp_command_id command)
 
     options_help(command, &text);
     return rp_cli_help(rp_buf_text(&text));
+}
+
+const char *rp_timing_variable(void)
+{
+    return rp_timing_model_today(getenv("ROCM_PERF_DEVICE_TIMING"));
 }
 
 const char *const rp_timing_words[] = {"counts", "detailed", "off", "warm"};

@@ -246,6 +246,9 @@ void rp_roof_options_free(struct rp_roof_options *options);
 /** These are the words of --timing, by their place in its choices. */
 extern const char *const rp_timing_words[];
 
+/** @return what the variable says of the model of time, by today's name; NULL: nothing */
+const char *rp_timing_variable(void);
+
 /** Reads --device, --threads, --gpus and --timing. NULL, 0 or -1 mean that one was not given. */
 void rp_device_options_read(const char *device, uint64_t threads, uint64_t gpus, int timing,
                             struct rp_run_options *ret);

@@ -139,6 +139,13 @@ says err '--timing off models no times'
 ROCM_PERF_DEVICE_TIMING=off expect 2 rocm-perf profile --device software ./ticks
 expect 0 rocm-perf profile --device software --timing off --no-rocprof --runs 1 --json ./ticks
 [ "$(json timing out)" = null ] || fail 'wall clock has no model'
+# What the option of a command refuses, the variable does not bring in; a word of the line stands above it.
+for command in 'judge --old a.hip --new b.hip ./ticks' 'optimize ./ticks' 'replay full-vm' 'isolate --kernel work -o warm ./ticks'; do
+    # shellcheck disable=SC2086 # a command line
+    expect 2 env ROCM_PERF_DEVICE_TIMING=warm rocm-perf $command
+    says err 'ROCM_PERF_DEVICE_TIMING=warm: use counts'
+done
+expect 0 env ROCM_PERF_DEVICE_TIMING=warm rocm-perf isolate --timing detailed --device software --kernel work -o cold ./ticks
 expect 2 env ROCM_PERF_DEVICE_TIMING=exact rocm-perf run --device software ./vector_copy
 says err 'ROCM_PERF_DEVICE_TIMING=exact'
 
