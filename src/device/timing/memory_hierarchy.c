@@ -280,7 +280,7 @@ static void warm_l2(struct rp_tags *t, const struct rp_rec_warm *warm, uint32_t 
 int rp_hierarchy_open(struct rp_hierarchy *h, uint32_t cu)
 {
     const struct rp_arch *a = h->m.arch;
-    int status = open_tags(&h->l1[cu], a->l1_bytes / a->l1_line_bytes, a->timing->l1_ways);
+    int status = open_tags(&h->l1[cu], a->l1_bytes / RP_REC_LINE_BYTES, a->timing->l1_ways);
     if (!status)
         status = open_tags(&h->tlb[cu].tags, a->timing->tlb_blocks, a->timing->tlb_blocks);
     if (!status)

@@ -137,9 +137,8 @@ struct memory {
     struct rp_level_stats stats[RP_LEVELS];
 };
 
-static void open_memory(struct memory *m)
+static void open_memory_of(struct memory *m, const struct rp_arch *arch)
 {
-    const struct rp_arch *arch = rp_arch_find("gfx942");
     const struct rp_machine machine = {.arch = arch,
                                        .dies = 1,
                                        .all_dies = 1,
@@ -150,6 +149,11 @@ static void open_memory(struct memory *m)
     assert_int_equal(rp_hierarchy_init(&m->h, &machine, m->stats), 0);
     assert_int_equal(rp_hierarchy_open(&m->h, 0), 0);
     assert_int_equal(rp_hierarchy_open(&m->h, 1), 0);
+}
+
+static void open_memory(struct memory *m)
+{
+    open_memory_of(m, rp_arch_find("gfx942"));
 }
 
 static uint64_t access_line(struct memory *m, uint32_t cu, uint64_t number, unsigned sectors,
@@ -292,6 +296,20 @@ static void lines_come_again_for_late_readers(void **state)
     port_of_second_reader(&m, held / 2, &clock);
     assert_int_equal(port_of_second_reader(&m, held / 2, &clock), 0);
     rp_hierarchy_release(&m.h);
+}
+
+/* Lines are of 128 bytes here, whatever those of the device's L1 are. */
+static void an_l1_holds_its_bytes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gfx90a", "gfx942", "gfx950"};
+    for (unsigned i = 0; i < 3; i++) {
+        const struct rp_arch *arch = rp_arch_find(names[i]);
+        struct memory m;
+        open_memory_of(&m, arch);
+        assert_int_equal(m.h.l1[0].sets * m.h.l1[0].ways * 128, arch->l1_bytes);
+        rp_hierarchy_release(&m.h);
+    }
 }
 
 /* ---- servers ------------------------------------------------------------------------------- */
@@ -443,6 +461,7 @@ int main(void)
         cmocka_unit_test(translations_reach_so_far),
         cmocka_unit_test(blocks_are_those_of_addresses),
         cmocka_unit_test(lines_come_again_for_late_readers),
+        cmocka_unit_test(an_l1_holds_its_bytes),
         cmocka_unit_test(reservations_leave_the_time_before_them),
         cmocka_unit_test(test_order),
     };
