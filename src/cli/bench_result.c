@@ -334,7 +334,7 @@ static void put_model(const struct rp_bench *bench, const char *gpu, const struc
         if (fabs(share - 1) * 100 <= NEAR_PERCENT)
             near++;
         else
-            rp_buf_printf(&others, "%s %s", others.len ? "," : "; not", rp_bench_rows[i].name);
+            rp_buf_printf(&others, "%s %s", others.len ? "," : "; not", rp_bench_rows[i].text);
     }
     rp_page_words(page, RP_INK_PLAIN, 0, 2,
                   "%s gives back %zu of %zu constants of its model within %d %%%s", gpu, near,

@@ -125,7 +125,7 @@ static void the_first_line_says_that_it_is_modelled(void **state)
     measured = text_of(&hardware);
     assert_true(strncmp(modelled, "SOFTWARE DEVICE: modelled time", 30) == 0);
     assert_non_null(
-        strstr(modelled, "gives back 1 of 2 constants of its model within 5 %; not lds"));
+        strstr(modelled, "gives back 1 of 2 constants of its model within 5 %; not LDS"));
     assert_null(strstr(measured, "odelled"));
     assert_non_null(strstr(measured, "79 % of the memory's bandwidth"));
     assert_non_null(strstr(measured, "1234 MHz"));
