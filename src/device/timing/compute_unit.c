@@ -309,6 +309,10 @@ static void end_wave(struct rp_timing_simulation *r, struct rp_cu *cu, struct rp
         r->stats->simd_busy_clocks += clock - cu->simd_since[simd];
     if (!--cu->waves)
         r->stats->cu_busy_clocks += clock - cu->since;
+    for (unsigned level = 0; level < RP_LEVELS; level++)
+        w->group->work_64ths[level] += w->work_64ths[level];
+    if (!w->tail_end)
+        r->known_bytes += (double)w->rec->bytes;
     if (--w->group->waves_left)
         return;
     cu->groups--;
@@ -354,6 +358,18 @@ static double disagreement(double a, double b, double small)
     return a + b > 0 ? fabs(a - b) / (a + b + small) : 0;
 }
 
+/* Returns the bytes that a record's steps from one on have moved, as its sum of them counts. */
+static double kept_bytes(const struct rp_rec_wave *rec, uint32_t first)
+{
+    double bytes = 0;
+    for (uint32_t i = 0; i < rec->access_count && rec->access[i].step < rec->step_count; i++) {
+        const struct rp_rec_access *a = &rec->access[i];
+        if (a->step >= first)
+            bytes += (double)a->lanes * a->lane_bytes * (a->flags & RP_REC_ATOMIC ? 2 : 1);
+    }
+    return bytes;
+}
+
 /* Estimates how much of a wave's record may be unlike the work that came after it: as much as the
  * halves of the record disagree, or the bytes that an instruction moves, which are known of all.
  */
@@ -362,13 +378,9 @@ static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
     const struct rp_rec_wave *rec = w->rec;
     const uint32_t first = rec->step_count / 2;
     const double before = first ? (double)(w->half_clock - w->begin) / first : each;
-    double kept_bytes = 0, halves = disagreement(before, each, 0), bytes;
-    for (uint32_t i = 0; i < rec->access_count && rec->access[i].step < rec->step_count; i++) {
-        const struct rp_rec_access *a = &rec->access[i];
-        kept_bytes += (double)a->lanes * a->lane_bytes * (a->flags & RP_REC_ATOMIC ? 2 : 1);
-    }
-    bytes = (double)rec->bytes - kept_bytes;
-    bytes = disagreement(kept_bytes / rec->step_count,
+    const double halves = disagreement(before, each, 0), kept = kept_bytes(rec, 0);
+    double bytes = (double)rec->bytes - kept;
+    bytes = disagreement(kept / rec->step_count,
                          bytes > 0 ? bytes / (double)(rec->insts - rec->step_count) : 0, 1);
     return (halves > bytes ? halves : bytes) * (double)(w->tail_end - clock);
 }
@@ -377,6 +389,23 @@ static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
  * Its record is over. What it did after that is taken to have gone as the second half of it;
  * barriers are for the others, whose records end somewhere near.
  */
+/* What a wave does beyond its record asks caches and memory for as much, by bytes, as the second
+ * half of the record did, or where that moved nothing, as all waves did in the end. Nobody waits
+ * for it here, but the dispatch does not end before it can have been served (timing_model.c, the
+ * floor).
+ */
+static void add_tail_work(struct rp_timing_simulation *r, struct rp_cu_wave *w)
+{
+    const struct rp_rec_wave *rec = w->rec;
+    const double all = kept_bytes(rec, 0), late = kept_bytes(rec, rec->step_count / 2);
+    const double rest = (double)rec->bytes > all ? (double)rec->bytes - all : 0;
+    r->known_bytes += late > 0 ? all + rest : all;
+    r->unknown_bytes += late > 0 ? 0 : rest;
+    for (unsigned level = 0; late > 0 && level < RP_LEVELS; level++)
+        w->work_64ths[level] +=
+            (uint64_t)((double)(w->work_64ths[level] - w->half_work_64ths[level]) / late * rest);
+}
+
 static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *cu,
                                  struct rp_cu_wave *w, uint64_t clock)
 {
@@ -388,6 +417,7 @@ static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *c
         const uint32_t second = rec->step_count - rec->step_count / 2;
         const double each = (double)(clock - w->half_clock) / second;
         w->tail_end = clock + (uint64_t)(each * (double)(rec->insts - rec->step_count)) + 1;
+        add_tail_work(r, w);
         r->stats->unsure_clocks += unsure(w, clock, each);
         r->stats->cut_waves++;
         g->waves_recorded--;
@@ -694,7 +724,7 @@ static uint64_t access_memory(struct rp_timing_simulation *r, struct rp_cu *cu,
                               const struct rp_rec_access *a, uint64_t clock)
 {
     uint64_t done;
-    r->memory.work_64ths = w->group->work_64ths;
+    r->memory.work_64ths = w->work_64ths;
     if (c->unit == RP_REC_LDS)
         done = later(share(r, cu, w, a, clock), clock + CU_SLOT_CLOCKS);
     else if (c->unit == RP_REC_SMEM)
@@ -847,8 +877,10 @@ static inline struct turn turn_of(struct rp_timing_simulation *r, struct rp_cu *
     const uint32_t index = *w->step;
     const uint32_t line = r->program.code[index].line;
     uint64_t ready = clock;
-    if (w->step == w->half)
+    if (w->step == w->half) {
         w->half_clock = clock;
+        memcpy(w->half_work_64ths, w->work_64ths, sizeof w->half_work_64ths);
+    }
     /* There are many waves and so many streams that the CPU's prefetching does not keep up. */
     __builtin_prefetch(w->step + 64);
     if (w->fetched != line + 1 && !fetch(r, cu, w, line, clock, &ready))

@@ -717,8 +717,10 @@ static void extrapolate_all(const struct engine *e, struct rp_timing_stats *s)
     const uint64_t resident = (uint64_t)e->r.m.cus_per_die * r->shape.groups_per_cu;
     const struct rest rest = rest_of(r, &e->done, resident);
     s->clocks = extrapolate(r, &e->done, &e->r.m, s->replay_clocks, &rest, &s->error_share);
+    const double known = e->r.known_bytes, all = known + e->r.unknown_bytes;
     for (unsigned level = 0; level < RP_LEVELS; level++)
-        s->level_clocks[level] = level_clocks(&e->done, &e->r.m, level, &rest);
+        s->level_clocks[level] =
+            level_clocks(&e->done, &e->r.m, level, &rest) * (known > 0 ? all / known : 1);
 }
 
 int rp_engine_run(const struct rp_arch *arch, const struct rp_wave_record *record,

@@ -325,8 +325,7 @@ struct rp_cu_group {
     uint32_t waves_recorded; /**< of these, not beyond their record: barriers are for them */
     uint32_t at_barrier;
     uint64_t barrier_since;
-    uint64_t
-        work_64ths[RP_LEVELS]; /**< of servers below the L1, that its requests have asked for */
+    uint64_t work_64ths[RP_LEVELS]; /**< of its waves that have ended */
     uint8_t slot[RP_CU_GROUP_WAVES];
 };
 
@@ -352,6 +351,8 @@ struct rp_cu_wave {
     const struct rp_rec_wave *rec;
     struct rp_cu_group *group;
     uint64_t begin, half_clock;
+    /* Of servers below the L1, what its requests have asked for, and that at half_clock. */
+    uint64_t work_64ths[RP_LEVELS], half_work_64ths[RP_LEVELS];
     uint64_t tail_end;                 /**< beyond its record: when it ends; 0 = not there */
     uint64_t arrived, arrived_fetched; /**< at the present step, and its fetch's end */
     struct rp_wave_placement place;
@@ -405,6 +406,9 @@ struct rp_timing_simulation {
     uint32_t code_slots;
     uint64_t clock; /**< what happens outside of compute units is here */
     uint64_t end;
+    /* Bytes whose work for caches and memory is known, or taken to be as in the record; and what
+     * waves move beyond records of which the second half moves nothing. */
+    double known_bytes, unknown_bytes;
 };
 
 enum rp_cu_pause {

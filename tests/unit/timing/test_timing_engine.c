@@ -534,6 +534,42 @@ static void what_a_truncated_wave_does_then_is_unsure(void **state)
     made_free(m);
 }
 
+/* Nobody waits for what it reads then, but a dispatch does not end before memory has served it: the
+ * like of the second half of the record, or where that reads nothing, of all other waves. */
+static void what_a_truncated_wave_reads_then_is_work(void **state)
+{
+    (void)state;
+    const struct rp_rec_access a = {.flags = RP_REC_READS, .lanes = 64, .lane_bytes = 4};
+    double hbm[3];
+    for (unsigned k = 0; k < 3; k++) {
+        struct made *m = made_new(1, 2);
+        const uint32_t v = made_valu(m, 4), c = made_memory(m, RP_REC_VMEM);
+        for (uint32_t w = 0; w < 2; w++) {
+            struct rp_rec_wave *wave = made_wave(m, 0, w);
+            for (uint32_t i = 0; i < 64; i++) {
+                made_step(wave, v);
+                if (w == 0 || k == 1)
+                    made_access(wave, c, a, 0x1000000 + (int64_t)(64 * w + i) * 2, 2);
+            }
+            wave->bytes = w == 0 || k == 1 ? 64 * 256 : 0;
+        }
+        if (k == 2) { /* all that it reads is beyond */
+            made_wave(m, 0, 1)->insts += 128;
+            made_wave(m, 0, 1)->bytes = 64 * 256;
+        }
+        hbm[k] = made_run(m).level_clocks[RP_LEVEL_HBM];
+        if (k == 1) { /* four times as much as was kept */
+            made_wave(m, 0, 1)->insts *= 4;
+            made_wave(m, 0, 1)->bytes *= 4;
+            const double more = made_run(m).level_clocks[RP_LEVEL_HBM];
+            assert_true(more > 2.4 * hbm[1] && more < 2.6 * hbm[1]);
+        }
+        made_free(m);
+    }
+    assert_true(hbm[0] > 0 && hbm[1] > 1.9 * hbm[0] && hbm[1] < 2.1 * hbm[0]);
+    assert_true(hbm[2] > 1.9 * hbm[0] && hbm[2] < 2.1 * hbm[0]);
+}
+
 /* Of a wave in a loop of which a fifth was kept, counters are five times those of the fifth. */
 static void counters_of_truncated_waves_are_of_all_of_them(void **state)
 {
@@ -1165,6 +1201,7 @@ int main(void)
         cmocka_unit_test(bandwidths_are_those_measured),
         cmocka_unit_test(a_barrier_waits_for_the_last),
         cmocka_unit_test(what_a_truncated_wave_does_then_is_unsure),
+        cmocka_unit_test(what_a_truncated_wave_reads_then_is_work),
         cmocka_unit_test(counters_of_truncated_waves_are_of_all_of_them),
         cmocka_unit_test(a_truncated_wave_goes_on_at_its_pace),
         cmocka_unit_test(the_same_record_takes_the_same_time),
