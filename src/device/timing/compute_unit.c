@@ -385,10 +385,6 @@ static double unsure(const struct rp_cu_wave *w, uint64_t clock, double each)
     return (halves > bytes ? halves : bytes) * (double)(w->tail_end - clock);
 }
 
-/*
- * Its record is over. What it did after that is taken to have gone as the second half of it;
- * barriers are for the others, whose records end somewhere near.
- */
 /* What a wave does beyond its record asks caches and memory for as much, by bytes, as the second
  * half of the record did, or where that moved nothing, as all waves did in the end. Nobody waits
  * for it here, but the dispatch does not end before it can have been served (timing_model.c, the
@@ -406,6 +402,10 @@ static void add_tail_work(struct rp_timing_simulation *r, struct rp_cu_wave *w)
             (uint64_t)((double)(w->work_64ths[level] - w->half_work_64ths[level]) / late * rest);
 }
 
+/*
+ * Its record is over. What it did after that is taken to have gone as the second half of it;
+ * barriers are for the others, whose records end somewhere near.
+ */
 static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *cu,
                                  struct rp_cu_wave *w, uint64_t clock)
 {
