@@ -776,6 +776,19 @@ static int check(const struct attempt *a, struct rp_evaluation *e, struct rp_err
     return end_as(e, RP_EVALUATION_WRONG, how ? rp_format("the check %s", how) : NULL);
 }
 
+/** @param ret_why begins with the name, where the number has one */
+static int take_printed(const struct attempt *a, const struct rp_wanted_number *number, double *ret,
+                        char **ret_why, struct rp_err *err)
+{
+    rp_autofree char *why = NULL;
+    const int rc = objective_of_output(a->printed, number->pattern, 0, ret, &why, err);
+
+    if (why)
+        *ret_why =
+            number->name ? rp_format("%.*s: %s", MOST_QUOTED, number->name, why) : rp_steal(why);
+    return rc;
+}
+
 /** @param ret_why why one of them is not known, owned by the caller */
 static int take_numbers(const struct attempt *a, const struct sum *sum, double ns, double *ret,
                         char **ret_why, struct rp_err *err)
@@ -787,7 +800,7 @@ static int take_numbers(const struct attempt *a, const struct sum *sum, double n
         const enum rp_number_source source = r->numbers[i].source;
 
         if (source == RP_NUMBER_PRINTED)
-            rc = objective_of_output(a->printed, r->numbers[i].pattern, 0, &ret[i], ret_why, err);
+            rc = take_printed(a, &r->numbers[i], &ret[i], ret_why, err);
         else if (source == RP_NUMBER_WALL)
             ret[i] = (double)a->run.end.wall_ns / 1e6;
         else if (source == RP_NUMBER_TIME)
@@ -924,6 +937,12 @@ int rp_measure_config(const struct rp_measure_context *ev, const struct rp_evalu
     return rc;
 }
 
+static void wanted_number_free(struct rp_wanted_number *number)
+{
+    free(number->pattern);
+    free(number->name);
+}
+
 void rp_evaluation_request_free(struct rp_evaluation_request *request)
 {
     rp_command_free(&request->command);
@@ -931,7 +950,7 @@ void rp_evaluation_request_free(struct rp_evaluation_request *request)
     free(request->build_output);
     free(request->pattern);
     for (size_t i = 0; i < request->number_count; i++)
-        free(request->numbers[i].pattern);
+        wanted_number_free(&request->numbers[i]);
     free(request->check);
     free(request->input);
     *request = (struct rp_evaluation_request){0};

@@ -57,6 +57,7 @@ extern const struct rp_number_row rp_number_rows[RP_NUMBER_SOURCES];
 struct rp_wanted_number {
     enum rp_number_source source;
     char *pattern; /**< PRINTED: as that of the objective; else NULL */
+    char *name;    /**< what the user calls it, for reasons; NULL: nothing */
 };
 
 enum { RP_MAX_NUMBERS = 8 };

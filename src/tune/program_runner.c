@@ -922,7 +922,8 @@ static int fill_request(const struct live *l, const struct rp_run_job *job,
 
         request->numbers[request->number_count++] = (struct rp_wanted_number){
             .source = number->source,
-            .pattern = number->pattern ? rp_strdup(number->pattern) : NULL};
+            .pattern = number->pattern ? rp_strdup(number->pattern) : NULL,
+            .name = number->name ? rp_strdup(number->name) : NULL};
     }
     if (rc == 0 && l->build)
         rc = fill_build(l, job->config, request, err);

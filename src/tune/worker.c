@@ -301,7 +301,7 @@ static int set_build(json_t *object, const struct rp_evaluation_request *r)
            set(object, "build_timeout_ns", json_integer(r->build_timeout_ns));
 }
 
-/** Makes [{"source": "vgprs"}, {"source": "printed", "pattern": RE}, ...]. */
+/** Makes [{"source": "vgprs", "name": NAME}, {"source": "printed", "pattern": RE}, ...]. */
 static json_t *json_of_numbers(const struct rp_evaluation_request *r)
 {
     json_t *list = json_array();
@@ -312,6 +312,8 @@ static json_t *json_of_numbers(const struct rp_evaluation_request *r)
 
         if (r->numbers[i].pattern)
             json_object_set_new(number, "pattern", json_of_text(r->numbers[i].pattern));
+        if (r->numbers[i].name)
+            json_object_set_new(number, "name", json_of_text(r->numbers[i].name));
         json_array_append_new(list, number);
     }
     return list;
@@ -392,9 +394,9 @@ static int take_number(const json_t *json, struct rp_wanted_number *to, struct r
         words[i] = rp_number_rows[i].word ? rp_number_rows[i].word : printed_word;
     rc = take_word(json, "source", words, RP_NUMBER_SOURCES, &source, err);
     to->source = (enum rp_number_source)source;
-    return rc < 0 ? rc
-                  : json_take_text(json, "pattern", to->source == RP_NUMBER_PRINTED, &to->pattern,
-                                   err);
+    if (rc == 0)
+        rc = json_take_text(json, "pattern", to->source == RP_NUMBER_PRINTED, &to->pattern, err);
+    return rc < 0 ? rc : json_take_text(json, "name", false, &to->name, err);
 }
 
 /** Without the key no further numbers are wanted. */

@@ -87,7 +87,7 @@ says err '--objective and --limit was'
 expect 1 live --objective min:zero -o zero --budget-evals 3
 says out 'zero is 0: an objective must be above 0, as ratios are compared'
 expect 1 live --objective max:absent -o absent --budget-evals 3
-says out 'nothing that it printed matches'
+says out 'absent: nothing that it printed matches'
 expect 2 live --objective max:GFLOPS --output-regex x -o mistake
 says err 'leave out --output-regex'
 
