@@ -10,6 +10,7 @@
 #include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "trace/records.h"
 #include "trace/rocpd.h"
 
 /** One workgroup needs these of the block of CUs it runs on. */
@@ -324,7 +325,10 @@ static int describe(const struct rp_row_agent *row, struct rp_agent_summary *age
     agent->compute_units = positive_u32(extdata, "cu_count");
     agent->wave_size = positive_u32(extdata, "wave_front_size");
     agent->xcc_count = positive_u32(extdata, "num_xcc");
-    agent->engine_clock_mhz = positive_u32(extdata, "max_engine_clk_fcompute");
+    agent->modelled_clock_mhz = positive_u32(extdata, RP_CLOCK_KEY);
+    agent->engine_clock_mhz = agent->modelled_clock_mhz
+                                  ? agent->modelled_clock_mhz
+                                  : positive_u32(extdata, "max_engine_clk_fcompute");
     read_memory_banks(extdata, agent);
     complete_from_table(agent, positive_u32(extdata, "device_id"));
     json_decref(extdata);
@@ -357,6 +361,11 @@ static int profile_agent(struct rp_profile *profile, const struct rp_row_agent *
             *ret_index = (uint32_t)i;
             return 0;
         }
+        if (strcmp(profile->agents[i].product, agent.product) == 0 &&
+            strcmp(profile->agents[i].name, agent.name) == 0 &&
+            profile->agents[i].modelled_clock_mhz != agent.modelled_clock_mhz)
+            return rp_fail(err, RP_BAD_INPUT,
+                           "the traces are of several engine clocks (--clock), and do not compare");
     }
     grown = realloc(profile->agents, (profile->agent_count + 1) * sizeof *grown);
     if (!grown)

@@ -158,10 +158,11 @@ struct rp_agent_summary {
     uint32_t compute_units; /**< from the trace if present, else the architecture's; 0 = unknown */
     uint32_t wave_size;     /**< likewise */
     uint32_t xcc_count;     /**< likewise */
-    uint32_t engine_clock_mhz; /**< likewise */
-    uint32_t memory_clock_mhz; /**< likewise */
-    uint64_t memory_bytes;     /**< likewise */
-    const char *family;        /**< "CDNA3"; static; NULL: not in our table */
+    uint32_t engine_clock_mhz;   /**< likewise; the highest, unless another one was modelled */
+    uint32_t modelled_clock_mhz; /**< that; 0: none was */
+    uint32_t memory_clock_mhz;   /**< likewise */
+    uint64_t memory_bytes;       /**< likewise */
+    const char *family;          /**< "CDNA3"; static; NULL: not in our table */
     uint32_t simds_per_cu, max_waves_per_simd, lds_bytes_per_cu; /**< 0: not in our table */
     bool vgprs_doubled; /**< gfx950 trace of ROCm 7.0/7.1: register counts were mended */
 };

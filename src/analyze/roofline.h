@@ -207,6 +207,7 @@ struct rp_roofline_device {
     char arch[32];                                       /**< "" = unknown */
     const char *product;                                 /**< static; NULL = unknown */
     uint32_t compute_units, xcc_count, engine_clock_mhz; /**< 0 = unknown */
+    uint32_t modelled_clock_mhz; /**< engine_clock_mhz is this, and not the highest; 0: it is */
     uint32_t parts;        /**< the device is one of so many of a GPU (CPX: 8); 0 = all of it */
     uint32_t memory_parts; /**< and reaches one of so many parts of the memory */
     struct rp_ceilings ceilings;
@@ -273,11 +274,13 @@ int rp_roofline_parse_ceilings(const char *text, struct rp_measured_ceilings *re
  * @param path of the ceilings
  * @param device "hardware", "software"; NULL: not known
  * @param product "AMD Instinct MI300X"; NULL or "": not known
- * @return 0; RP_BAD_INPUT: they were modelled, and the results are of hardware, or they are of
- * another product
+ * @param clock_mhz of the results, if it was modelled and is not the highest; else 0
+ * @return 0; RP_BAD_INPUT: they were modelled, and the results are of hardware or of another clock,
+ * or they are of another product
  */
 int rp_roofline_ceilings_fit(const struct rp_measured_ceilings *measured, const char *path,
-                             const char *device, const char *product, struct rp_err *err);
+                             const char *device, const char *product, uint32_t clock_mhz,
+                             struct rp_err *err);
 
 /** Reads the counters of a rocpd trace. Free them with rp_counters_free. */
 int rp_roofline_counters(struct rp_store *store, struct rp_counters **ret, struct rp_err *err);

@@ -256,10 +256,16 @@ int rp_roofline_read_ceilings(const char *path, struct rp_measured_ceilings *ret
 }
 
 int rp_roofline_ceilings_fit(const struct rp_measured_ceilings *measured, const char *path,
-                             const char *device, const char *product, struct rp_err *err)
+                             const char *device, const char *product, uint32_t clock_mhz,
+                             struct rp_err *err)
 {
     if (!measured->by_bench)
         return 0;
+    if (measured->software && clock_mhz)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "--ceilings: %s was modelled at the highest clock, and the results at %u "
+                       "MHz: leave it out, and they are the data sheet's at that clock",
+                       path, clock_mhz);
     if (measured->software && device && strcmp(device, "hardware") == 0)
         return rp_fail(err, RP_BAD_INPUT,
                        "--ceilings: %s was modelled by the software device, and the results are of "
@@ -413,6 +419,14 @@ static uint32_t take_part(const struct rp_counted_device *facts,
     return d->memory_parts;
 }
 
+/* What was modelled at a lower clock has lower ceilings on its dies. */
+static void take_modelled_clock(const struct rp_counted_device *facts, struct rp_roofline_device *d)
+{
+    d->modelled_clock_mhz = facts->modelled_clock_mhz;
+    if (d->modelled_clock_mhz)
+        d->engine_clock_mhz = d->modelled_clock_mhz;
+}
+
 static void describe(const struct rp_counted_device *facts, struct rp_roofline_device *d,
                      const struct rp_roofline_options *options)
 {
@@ -437,6 +451,7 @@ static void describe(const struct rp_counted_device *facts, struct rp_roofline_d
         d->xcc_count = first_of(facts->xcc_count, product->xcc_count);
         d->engine_clock_mhz = first_of(facts->engine_clock_mhz, product->engine_clock_mhz);
     }
+    take_modelled_clock(facts, d);
     memory_share = take_part(facts, product, d);
     set_ceilings(d, found ? rp_arch_memory_peak(arch, found) / memory_share : 0,
                  arch ? arch->l2_channels_per_xcc * d->xcc_count : 0, options);
@@ -459,9 +474,10 @@ int rp_roofline_check_arch(const char *spec, struct rp_err *err)
     return select_arch(spec, &arch, err);
 }
 
-/* --arch takes everything from the tables. */
-static int describe_as(const char *spec, struct rp_roofline_device *d,
-                       const struct rp_roofline_options *options, struct rp_err *err)
+/* --arch takes everything from the tables but a clock that was modelled. */
+static int describe_as(const char *spec, const struct rp_counted_device *facts,
+                       struct rp_roofline_device *d, const struct rp_roofline_options *options,
+                       struct rp_err *err)
 {
     struct rp_arch arch = {0};
     int result = select_arch(spec, &arch, err);
@@ -473,6 +489,7 @@ static int describe_as(const char *spec, struct rp_roofline_device *d,
     d->compute_units = arch.compute_units;
     d->xcc_count = arch.xcc_count;
     d->engine_clock_mhz = arch.engine_clock_mhz;
+    take_modelled_clock(facts, d);
     set_ceilings(d, arch.hbm_peak_gbps, arch.l2_channels_per_xcc * arch.xcc_count, options);
     return 0;
 }
@@ -515,7 +532,7 @@ static int check_measured(const struct rp_counters *counters, size_t device,
     if (!has_dispatch(counters, device))
         return 0;
     if (on && rp_roofline_ceilings_fit(options->measured, on->source, options->origin.device,
-                                       d->product, err) < 0)
+                                       d->product, d->modelled_clock_mhz, err) < 0)
         return -(int)RP_BAD_INPUT;
     if (!on || !rp_counted_differ(on, &gpu))
         return 0;
@@ -540,7 +557,8 @@ int rp_roof_devices(const struct rp_counters *counters, const struct rp_roofline
 
         ret->devices[i].id = facts->id;
         if (options->arch)
-            result = describe_as(options->arch, &ret->devices[i], options, err);
+            result = describe_as(options->arch, rp_counters_facts(counters, i), &ret->devices[i],
+                                 options, err);
         else
             describe(rp_counters_facts(counters, i), &ret->devices[i], options);
         if (result == 0 && options->arch)

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "trace/counter_set.h"
+#include "trace/records.h"
 #include "trace/rocpd.h"
 
 /* rocprof-compute and rocprofv3 count in some 15 runs of a program, which never agree to the last
@@ -627,6 +628,7 @@ static int describe(const struct rp_row_agent *agent, struct rp_counted_device *
     ret->xcc_count = (uint32_t)rp_extdata_positive(extdata, "num_xcc", UINT32_MAX);
     ret->engine_clock_mhz =
         (uint32_t)rp_extdata_positive(extdata, "max_engine_clk_fcompute", UINT32_MAX);
+    ret->modelled_clock_mhz = (uint32_t)rp_extdata_positive(extdata, RP_CLOCK_KEY, UINT32_MAX);
     ret->memory_clock_mhz = (uint32_t)rp_extdata_positive(
         json_array_get(json_object_get(extdata, "mem_banks"), 0), "mem_clk_max", UINT32_MAX);
     json_decref(extdata);

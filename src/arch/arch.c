@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -169,6 +170,43 @@ int rp_arch_select(const char *spec, struct rp_arch *ret)
         return is_complete(product) ? 0 : -ENODATA;
     }
     return -ENOENT;
+}
+
+bool rp_arch_clock_parse(const struct rp_arch *arch, const char *text, uint32_t *ret_mhz)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const unsigned long mhz = digits && digits < 6 && !text[digits] ? strtoul(text, NULL, 10) : 0;
+
+    if (mhz < RP_ARCH_LOWEST_CLOCK_MHZ || mhz > arch->engine_clock_mhz)
+        return false;
+    *ret_mhz = (uint32_t)mhz;
+    return true;
+}
+
+/* Of a latency, as many clocks are on the die as a hit in the L2 takes. */
+static uint32_t latency_at(double part, uint32_t clocks, uint32_t on_die)
+{
+    return clocks <= on_die ? clocks : on_die + (uint32_t)((clocks - on_die) * part + 0.5);
+}
+
+void rp_arch_set_clock(struct rp_arch *arch, uint32_t mhz, struct rp_arch_timing *ret_timing)
+{
+    const struct rp_arch_timing *own = arch->timing;
+    const double part = (double)mhz / arch->engine_clock_mhz;
+    const uint32_t on_die = own ? own->l2_clocks : 0;
+
+    if (mhz == arch->engine_clock_mhz)
+        return;
+    arch->engine_clock_mhz = mhz;
+    arch->hbm_latency_cycles = latency_at(part, arch->hbm_latency_cycles, on_die);
+    if (!own)
+        return;
+    *ret_timing = *own;
+    ret_timing->mall_clocks = latency_at(part, own->mall_clocks, on_die);
+    ret_timing->hbm_clocks = latency_at(part, own->hbm_clocks, on_die);
+    ret_timing->die_bytes_per_clock = own->die_bytes_per_clock / part;
+    ret_timing->launch_clocks = latency_at(part, own->launch_clocks, 0);
+    arch->timing = ret_timing;
 }
 
 int rp_arch_spec(const char *isa, const char *product, char *out, size_t room)

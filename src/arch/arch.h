@@ -224,6 +224,24 @@ double rp_arch_memory_peak(const struct rp_arch *arch, const struct rp_arch_prod
  */
 int rp_arch_select(const char *spec, struct rp_arch *ret);
 
+/* Engine clocks that can be modelled. The lowest is the lowest level that rocm-smi lists of an
+ * MI300X at work (asleep it has 132 MHz), and assumed of all others; the highest is the MI355X's.
+ */
+enum { RP_ARCH_LOWEST_CLOCK_MHZ = 500, RP_ARCH_HIGHEST_CLOCK_MHZ = 2400 };
+
+/**
+ * Reads an engine clock at which the product can run.
+ * @return whether it is a whole number from RP_ARCH_LOWEST_CLOCK_MHZ to the product's highest clock
+ */
+bool rp_arch_clock_parse(const struct rp_arch *arch, const char *text, uint32_t *ret_mhz);
+
+/**
+ * Lets a product run at another engine clock: what is on its dies takes as many clocks, and what
+ * lies beyond (Infinity Cache, memory, the launch) as many nanoseconds.
+ * @param ret_timing  becomes arch->timing, unless that is NULL or the clock is the product's own
+ */
+void rp_arch_set_clock(struct rp_arch *arch, uint32_t mhz, struct rp_arch_timing *ret_timing);
+
 /**
  * What rp_arch_select takes for a product: "gfx942:mi325x" for "AMD Instinct MI325X" of gfx942.
  * @param isa  as of rp_arch_find

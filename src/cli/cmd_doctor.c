@@ -22,10 +22,12 @@ static const char *rocm_kind_name(enum rp_rocm_kind kind)
     return names[kind];
 }
 
-/* Returns the device that `--device auto` takes, or NULL with the reason in err. */
-static const char *auto_device(const struct rp_environment *env, struct rp_err *err)
+/** Returns the device that `--device auto` takes, or NULL with the reason in err.
+ * @param ret_clock_mhz  that it models by its variable, unless that is the highest */
+static const char *auto_device(const struct rp_environment *env, uint32_t *ret_clock_mhz,
+                               struct rp_err *err)
 {
-    struct rp_run_options options = {0};
+    struct rp_run_options options = {.takes_clock = true};
 
     if (!env->tool_library) {
         rp_fail(err, RP_ENVIRONMENT,
@@ -33,7 +35,10 @@ static const char *auto_device(const struct rp_environment *env, struct rp_err *
                 "completely");
         return NULL;
     }
-    return rp_device_resolve(env, &options, err) < 0 ? NULL : rp_device_label(options.device);
+    if (rp_device_resolve(env, &options, err) < 0)
+        return NULL;
+    *ret_clock_mhz = rp_clock_modelled(&options);
+    return rp_device_label(options.device);
 }
 
 static json_t *parts_json(const struct rp_rocm *rocm)
@@ -64,7 +69,7 @@ static json_t *candidates_json(const struct rp_rocms *rocms)
 }
 
 static char *doctor_json(const struct rp_environment *env, const struct rp_rocms *rocms,
-                         const char *device, const struct rp_err *err)
+                         const char *device, uint32_t clock_mhz, const struct rp_err *err)
 {
     json_t *root = json_pack(
         "{s:s, s:o, s:{s:s, s:o, s:o, s:o}, s:{s:b, s:i, s:o, s:o}, s:o, s:o, s:o, s:o, s:b, s:o}",
@@ -76,6 +81,8 @@ static char *doctor_json(const struct rp_environment *env, const struct rp_rocms
         rp_text_json(env->rocprofv3), "device_library", rp_text_json(env->device_library),
         "tool_library", rp_text_json(env->tool_library), "ready", device != NULL, "problem",
         rp_text_json(device ? NULL : err->text));
+    if (clock_mhz)
+        json_object_set_new(root, "engine_clock_mhz", json_integer(clock_mhz));
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
 
     json_decref(root);
@@ -133,11 +140,16 @@ static void candidate(const struct rp_page *page, const struct rp_rocm *rocm, bo
 }
 
 static void verdict(const struct rp_page *page, const struct rp_environment *env,
-                    const char *device, const struct rp_err *err)
+                    const char *device, uint32_t clock_mhz, const struct rp_err *err)
 {
     rp_buf_puts(page->out, "\n");
     if (!device)
         rp_page_words(page, RP_INK_RED, 0, 2, "not ready: %s", err->text);
+    else if (clock_mhz)
+        rp_page_words(page, RP_INK_YELLOW, 0, 2,
+                      "ready: programs run on the software MI300X at %u MHz "
+                      "(ROCM_PERF_DEVICE_CLOCK); times are modelled, not hardware time",
+                      clock_mhz);
     else if (env->gpu_reason)
         rp_page_words(page, RP_INK_YELLOW, 0, 2,
                       "ready: programs run on the software MI300X; times are modelled, not "
@@ -148,7 +160,8 @@ static void verdict(const struct rp_page *page, const struct rp_environment *env
 }
 
 static void doctor_text(const struct rp_environment *env, const struct rp_rocms *rocms,
-                        const char *device, const struct rp_err *err, struct rp_buf *out)
+                        const char *device, uint32_t clock_mhz, const struct rp_err *err,
+                        struct rp_buf *out)
 {
     const struct rp_page page = rp_page_of_words(out, rp_cli_style());
     rp_autobuf rocm = {0};
@@ -172,7 +185,7 @@ static void doctor_text(const struct rp_environment *env, const struct rp_rocms 
     rp_page_words(&page, RP_INK_PLAIN, 2, 25, "%-15s %-8s %s", "", "as", targets);
     line(&page, "collector", env->tool_library != NULL,
          env->tool_library ? env->tool_library : "librocm-perf-tool.so not found");
-    verdict(&page, env, device, err);
+    verdict(&page, env, device, clock_mhz, err);
 }
 
 int rp_cmd_doctor(int argc, char **argv)
@@ -183,6 +196,7 @@ int rp_cmd_doctor(int argc, char **argv)
     struct rp_rocm_places places;
     rp_autobuf out = {0};
     const char *device;
+    uint32_t clock_mhz = 0;
     struct rp_doctor_cli options;
     int code;
 
@@ -194,12 +208,12 @@ int rp_cmd_doctor(int argc, char **argv)
         return rp_cmd_selftest(&env, &options);
     places = rp_rocm_places_here(env.private_root);
     rp_rocm_search(&places, true, &rocms);
-    device = auto_device(&env, &err);
+    device = auto_device(&env, &clock_mhz, &err);
     if (options.json) {
-        rp_autofree char *text = doctor_json(&env, &rocms, device, &err);
+        rp_autofree char *text = doctor_json(&env, &rocms, device, clock_mhz, &err);
         rp_buf_printf(&out, "%s\n", text ? text : "null");
     } else {
-        doctor_text(&env, &rocms, device, &err, &out);
+        doctor_text(&env, &rocms, device, clock_mhz, &err, &out);
     }
     code = rp_cli_result(rp_buf_text(&out));
     return code != RP_OK ? code : device ? RP_OK : RP_ENVIRONMENT;

@@ -435,7 +435,8 @@ static int read_ceilings(const struct rp_profile_cli *options, struct rp_profile
     rc = rp_device_identify(&session->env, &session->run, &on, err);
     if (rc == 0)
         rc = rp_roofline_ceilings_fit(&session->roof.measured, options->ceilings,
-                                      rp_device_label(session->run.device), on.gpu, err);
+                                      rp_device_label(session->run.device), on.gpu,
+                                      rp_clock_modelled(&session->run), err);
     if (rc < 0)
         return rc;
     snprintf(gpu.arch, sizeof gpu.arch, "%s", on.gfx);
@@ -457,6 +458,8 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
 
     rp_device_options_read(options->device, options->threads, options->gpus, options->timing,
                            &session->run);
+    session->run.clock_mhz = (uint32_t)options->clock;
+    session->run.takes_clock = true;
     session->run.no_hip_calls = options->no_hip_calls;
     session->run.selected_regions = options->selected_regions;
     session->run.roctx_range = options->roctx_range;
@@ -473,6 +476,10 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
     if (rc == 0 && !options->wallclock)
         rc = rp_tracer_choose(&session->env, session->run.device,
                               (enum rp_tracer_request)options->tracer, &session->tracer, err);
+    if (rc == 0 && session->tracer == &rp_tracer_rocprofv3 && rp_clock_modelled(&session->run))
+        rc = rp_fail(err, RP_USAGE,
+                     "--clock: traces of rocprofv3 do not say at which clock the times were "
+                     "modelled; leave --tracer out");
     if (rc == 0 && options->pid)
         rc = check_attach(session, err);
     if (rc == 0 && session->tracer && session->tracer->check_window) {
@@ -830,7 +837,7 @@ static void put_next(const struct rp_profile_cli *options, const struct rp_profi
     const bool known = options->deep_analysis || session->out_of_order || options->pid;
     rp_autofree char *failed = rp_path_join(options->output, "failed");
     rp_autofree const char **words = rp_alloc_zero(options->args.operand_count + 24, sizeof *words);
-    char delay[32], duration[32], status[32];
+    char delay[32], duration[32], status[32], clock[24];
     size_t count = 0;
 
     words[count++] = "rocm-perf";
@@ -846,6 +853,11 @@ static void put_next(const struct rp_profile_cli *options, const struct rp_profi
         if (options->timing >= 0) {
             words[count++] = "--timing";
             words[count++] = rp_timing_words[options->timing];
+        }
+        if (options->clock) {
+            snprintf(clock, sizeof clock, "%" PRIu64, options->clock);
+            words[count++] = "--clock";
+            words[count++] = clock;
         }
         count += put_kept(options, words + count, delay, duration, status);
         if (rp_needs_separator(RP_COMMAND_profile, options->args.operands,

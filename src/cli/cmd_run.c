@@ -70,6 +70,8 @@ int rp_cmd_run(int argc, char **argv)
     if (!rp_options_parse(RP_COMMAND_run, argc, argv, &args, &code))
         return code;
     rp_device_options_read(args.device, args.threads, args.gpus, args.timing, &options);
+    options.clock_mhz = (uint32_t)args.clock;
+    options.takes_clock = true;
     if (args.check)
         set_for_checks(&options);
     if (rp_environment_detect(&env, &err) < 0 || rp_device_resolve(&env, &options, &err) < 0 ||

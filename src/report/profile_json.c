@@ -236,6 +236,8 @@ static void add_gpu(struct rp_json_writer *json, const char *key,
     add_known(json, "max_waves_per_simd", agent->max_waves_per_simd);
     add_known(json, "memory_bytes", agent->memory_bytes);
     add_known(json, "memory_clock_mhz", agent->memory_clock_mhz);
+    if (agent->modelled_clock_mhz)
+        add_count(json, "modelled_clock_mhz", agent->modelled_clock_mhz);
     rp_json_add_text(json, "product", agent->product[0] ? agent->product : NULL);
     add_known(json, "simds_per_cu", agent->simds_per_cu);
     add_known(json, "wave_size", agent->wave_size);

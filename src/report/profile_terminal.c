@@ -77,6 +77,8 @@ static void put_gpu(const struct rp_page *page, const struct rp_profile *p, size
         rp_buf_printf(&text, ", %u CUs", agent->compute_units);
     if (agent->wave_size)
         rp_buf_printf(&text, ", wave%u", agent->wave_size);
+    if (agent->modelled_clock_mhz)
+        rp_buf_printf(&text, ", at %u MHz (--clock)", agent->modelled_clock_mhz);
     if (text.failed)
         page->out->failed = true;
     rp_page_text(page, RP_INK_PLAIN, 0, rp_buf_text(&text));

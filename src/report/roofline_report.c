@@ -345,6 +345,9 @@ static void put_device(const struct rp_page *page, const struct rp_roofline *r,
         rp_page_line(page, RP_INK_BOLD, 0, "GPU %" PRId64 "  %s%s%s", d->id,
                      d->arch[0] ? d->arch : "unknown", d->product ? "  " : "",
                      d->product ? d->product : "");
+    if (d->modelled_clock_mhz)
+        rp_page_line(page, RP_INK_PLAIN, 2, "at %u MHz, which was modelled (--clock)",
+                     d->modelled_clock_mhz);
     rp_page_line(page, RP_INK_PLAIN, 2, "%s: HBM %s, L2 %s, L1 %s, LDS %s %s", called,
                  in_unit(rate, c->gbps[RP_LEVEL_HBM], GIGA).text,
                  in_unit(rate, c->gbps[RP_LEVEL_L2], GIGA).text,

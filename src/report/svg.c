@@ -472,6 +472,8 @@ static void put_panel(struct rp_buf *buf, const struct rp_roofline *r, uint32_t 
                       ?: *d->arch ? d->product ?: d->arch
                                   : "unknown",
                   p.highest_gflops > 0 ? "" : ", whose ceilings are not known (--arch)");
+    if (d->modelled_clock_mhz)
+        rp_buf_printf(&name, ", at %u MHz", d->modelled_clock_mhz);
     svg_text(
         buf,
         (struct svg_text){.x = LEFT, .y = top + 18, .anchor = "start", .size = 13, .cells = 100},

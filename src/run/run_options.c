@@ -21,6 +21,7 @@
 
 #define DEVICE_VARIABLE "ROCM_PERF_DEVICE"
 #define TIMING_VARIABLE "ROCM_PERF_DEVICE_TIMING"
+#define CLOCK_VARIABLE  "ROCM_PERF_DEVICE_CLOCK"
 
 enum rp_timing_choice rp_timing_parse(const char *word)
 {
@@ -54,6 +55,11 @@ enum rp_timing_choice rp_timing_in_force(const struct rp_run_options *options)
     if (options->timing != RP_TIMING_UNSAID)
         return options->timing;
     return rp_software_gpu(options).timing ? RP_TIMING_DETAILED : RP_TIMING_COUNTS;
+}
+
+uint32_t rp_clock_modelled(const struct rp_run_options *options)
+{
+    return options->clock_mhz != rp_software_gpu(options).engine_clock_mhz ? options->clock_mhz : 0;
 }
 
 /* --- whose times they are ------------------------------------------------------------------- */
@@ -200,6 +206,34 @@ static int take_timing(struct rp_run_options *options, struct rp_err *err)
                    arch.name, arch.product, others);
 }
 
+/** Takes the engine clock, which has to be one of the product's. */
+static int take_clock(struct rp_run_options *options, struct rp_err *err)
+{
+    const char *said = options->clock_mhz ? NULL : getenv(CLOCK_VARIABLE);
+    const struct rp_arch arch = rp_software_gpu(options);
+    rp_autofree char *number = rp_format("%" PRIu32, options->clock_mhz);
+    const char *what = said ? CLOCK_VARIABLE "=" : "--clock ";
+    const char *text = said ? said : number;
+
+    if (!options->clock_mhz && (!said || !*said))
+        return 0;
+    if (!options->takes_clock)
+        return rp_fail(err, RP_USAGE,
+                       "%s%s: only run and profile model another engine clock than the highest; "
+                       "unset it",
+                       what, text);
+    if (!rp_arch_clock_parse(&arch, text, &options->clock_mhz))
+        return rp_fail(err, RP_USAGE,
+                       "%s%s: the engine clock of the %s is a whole number of MHz from %d to "
+                       "%" PRIu32,
+                       what, text, arch.product, RP_ARCH_LOWEST_CLOCK_MHZ, arch.engine_clock_mhz);
+    if (options->timing == RP_TIMING_OFF)
+        return rp_fail(err, RP_USAGE,
+                       "%s%s: with timing off there is no clock; leave one of them out", what,
+                       text);
+    return 0;
+}
+
 static int check_order(struct rp_err *err)
 {
     static const char shuffled[] = "shuffled:", interleaved[] = "interleaved:";
@@ -273,7 +307,9 @@ int rp_run_options_inherit(struct rp_run_options *options, struct rp_err *err)
         rc = check_order(err);
     if (rc == 0)
         rc = take_target(options, err);
-    return rc < 0 ? rc : take_timing(options, err);
+    if (rc == 0)
+        rc = take_timing(options, err);
+    return rc < 0 ? rc : take_clock(options, err);
 }
 
 int rp_device_resolve(const struct rp_environment *env, struct rp_run_options *options,
@@ -288,6 +324,11 @@ int rp_device_resolve(const struct rp_environment *env, struct rp_run_options *o
     int rc = device == RP_DEVICE_SOFTWARE ? rp_run_options_inherit(options, err) : 0;
     if (rc < 0)
         return rc;
+    if (device == RP_DEVICE_GPU && options->clock_mhz)
+        return rp_fail(err, RP_USAGE,
+                       "--clock %" PRIu32 ": a GPU has its own clock, which amd-smi sets; use "
+                       "--device software",
+                       options->clock_mhz);
     if (device == RP_DEVICE_GPU && env->gpu_reason)
         return rp_fail(err, RP_ENVIRONMENT, "--device gpu: %s; use --device software",
                        env->gpu_reason);
@@ -366,7 +407,7 @@ static void add_said(struct changes *to, const char *name, const char *value)
 }
 
 /* Adds the settings of the software device. */
-static void add_device(const struct rp_run_options *o, char *values[5], struct changes *to)
+static void add_device(const struct rp_run_options *o, char *values[8], struct changes *to)
 {
     const enum rp_timing_choice timing =
         o->thread_trace && o->timing != RP_TIMING_WARM ? RP_TIMING_DETAILED : o->timing;
@@ -375,6 +416,7 @@ static void add_device(const struct rp_run_options *o, char *values[5], struct c
     add_said(to, TIMING_VARIABLE, rp_timing_word(timing));
     add_said(to, "ROCM_PERF_DEVICE_THREADS", o->threads ? values[3] : NULL);
     add_said(to, "ROCM_PERF_DEVICE_GPUS", o->gpus ? values[4] : NULL);
+    add_said(to, CLOCK_VARIABLE, o->clock_mhz ? values[7] : NULL);
     if (o->counters)
         add(to, "ROCM_PERF_DEVICE_COUNTERS", *o->counters ? o->counters : NULL);
     add_said(to, "ROCM_PERF_DEVICE_TARGET_SAID", o->target_said ? "1" : NULL);
@@ -471,6 +513,7 @@ int rp_run_env_make(const struct rp_environment *env, const struct rp_run_option
         ask_for_threads(options->thread_trace, made.values);
     made.values[3] = rp_format("%" PRIu32, options->threads);
     made.values[4] = rp_format("%" PRIu32, options->gpus);
+    made.values[7] = rp_format("%" PRIu32, options->clock_mhz);
     add_device(options, made.values, &to);
     if (env)
         add_rocm(env, &made.values[6], &to);

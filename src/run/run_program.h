@@ -57,12 +57,14 @@ struct rp_run_options {
     const char *usual_target; /**< what it is where the variable does not say so, either */
     enum rp_timing_choice timing; /**< of the software device */
     uint32_t threads, gpus;       /**< of the software device; 0: not said */
-    bool no_hip_calls;            /**< calls of the program to HIP are not recorded */
-    bool call_sites;              /**< calls of HIP are recorded with their lines, if anything is */
-    bool selected_regions;        /**< only between roctxProfilerResume and roctxProfilerPause */
-    const char *roctx_range;      /**< only within ROCTx ranges of this name; NULL: anywhere */
-    bool target_said;             /**< the user knows already that the program has no code for it */
-    const char *counters;         /**< of the software device, with commas; "": it counts none */
+    uint32_t clock_mhz;           /**< engine clock that it models; 0: not said, the highest */
+    bool takes_clock;  /**< a lower one than the highest may be modelled: no verdict needs times */
+    bool no_hip_calls; /**< calls of the program to HIP are not recorded */
+    bool call_sites;   /**< calls of HIP are recorded with their lines, if anything is */
+    bool selected_regions;   /**< only between roctxProfilerResume and roctxProfilerPause */
+    const char *roctx_range; /**< only within ROCTx ranges of this name; NULL: anywhere */
+    bool target_said;        /**< the user knows already that the program has no code for it */
+    const char *counters;    /**< of the software device, with commas; "": it counts none */
     const struct rp_thread_trace_options *thread_trace; /**< of the software device; NULL: none */
     const char *trace_dir;            /**< folder for the tracer's record files; NULL: no tracing */
     const char *tracer_log;           /**< file for the tracer's raw log; NULL: none */
@@ -88,6 +90,9 @@ bool rp_timing_rename(void);
  * there is of its target.
  */
 enum rp_timing_choice rp_timing_in_force(const struct rp_run_options *options);
+
+/** Returns the engine clock that the software device models in place of its GPU's highest, or 0. */
+uint32_t rp_clock_modelled(const struct rp_run_options *options);
 
 /**
  * Takes settings of the software device that no option gives from the variables.
@@ -142,7 +147,7 @@ char *rp_device_identity_timing(const struct rp_device_identity *identity);
 /** Holds variables for a program. Release it with rp_run_env_free. */
 struct rp_run_env {
     struct rp_env_change *list; /**< ended by a NULL name */
-    char *values[7];            /**< of those that are made here */
+    char *values[8];            /**< of those that are made here */
 };
 
 /**

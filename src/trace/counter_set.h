@@ -42,6 +42,7 @@ struct rp_counted_device {
     int64_t id; /**< agent, -1 = whichever ran the kernels */
     char arch[32];
     uint32_t pci_device_id, compute_units, xcc_count, engine_clock_mhz, memory_clock_mhz;
+    uint32_t modelled_clock_mhz; /**< by the software device, in place of the highest */
     /** How the driver has split the GPU, as the file says it: "SPX", "CPX"; "NPS1", "NPS4". */
     char compute_mode[8], memory_mode[8];
     bool guessed; /**< written by a tool that is known to guess: what the table knows is better */

@@ -593,6 +593,11 @@ static inline const char *rp_timing_model_today(const char *model)
  * says of how many dispatches at most. */
 #define RP_DEVICE_COUNTERS_VARIABLE "ROCM_PERF_DEVICE_COUNTERS"
 
+/** The engine clock in MHz that was modelled, if it is not the GPU's highest: a property of an
+ * agent.
+ */
+#define RP_CLOCK_KEY "rocm_perf_engine_clk"
+
 /** What the device checks while it executes kernels, words with commas, and the folder of what it
  * finds (device/check/check.h). */
 #define RP_CHECK_VARIABLE        "ROCM_PERF_DEVICE_CHECK"
@@ -601,7 +606,7 @@ static inline const char *rp_timing_model_today(const char *model)
 struct rp_check_record;
 struct rp_check_update;
 
-enum { RP_DEVICE_TABLE_VERSION = 17 };
+enum { RP_DEVICE_TABLE_VERSION = 18 };
 
 enum rp_device_order {
     RP_DEVICE_FORWARD = 0,
@@ -630,6 +635,8 @@ struct rp_device_table {
                  struct rp_rec_simulation *ret_replay);
     /** Returns an enum rp_trace_timing and the version of that model. */
     uint32_t (*timing)(uint32_t *ret_version);
+    /** Returns the engine clock that is modelled; 0: the GPU's highest. */
+    uint32_t (*clock_mhz)(void);
     /**
      * Asks for a thread trace of the next dispatch of the kernel that completes @p signal. It must
      * be called before that is submitted.

@@ -365,6 +365,8 @@ static void record_properties(struct rp_tool *tool, rp_hsa_agent agent, uint32_t
     if (gpu) {
         add_quotients(&all);
         ask_runtime(tool, &all, agent);
+        if (tool->device && tool->device->clock_mhz())
+            put(&all, RP_CLOCK_KEY, tool->device->clock_mhz());
     }
     for (size_t i = 0; i < all.count; i++) {
         struct rp_record record = {

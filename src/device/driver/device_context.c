@@ -54,6 +54,11 @@ static const char *gpus_said(void)
     return getenv("ROCM_PERF_DEVICE_GPUS");
 }
 
+static const char *clock_said(void)
+{
+    return getenv("ROCM_PERF_DEVICE_CLOCK");
+}
+
 static int chosen(struct rp_arch *ret)
 {
     const char *value = device_said();
@@ -72,6 +77,16 @@ struct rp_arch rp_device_arch(void)
     struct rp_arch arch;
     /* A choice that cannot be modelled gives no device, so nobody asks this then. */
     return chosen(&arch) == 0 ? arch : *rp_arch_default();
+}
+
+uint32_t rp_device_clock_mhz(void)
+{
+    const char *said = clock_said();
+    uint32_t mhz;
+    if (!said || !*said)
+        return 0;
+    const struct rp_arch arch = rp_device_arch();
+    return rp_arch_clock_parse(&arch, said, &mhz) && mhz != arch.engine_clock_mhz ? mhz : 0;
 }
 
 /** The command line refuses a wrong choice; this is for those who set the variable themselves. */
@@ -141,6 +156,12 @@ static void tell_wrong_values(void)
                 "off\n",
                 samples_said());
     struct rp_arch arch = rp_device_arch();
+    if (clock_said() && *clock_said() && !rp_arch_clock_parse(&arch, clock_said(), &seed))
+        dprintf(STDERR_FILENO,
+                "rocm-perf-device: ROCM_PERF_DEVICE_CLOCK=%s is not a whole number from %d to %u: "
+                "it is %u MHz\n",
+                clock_said(), RP_ARCH_LOWEST_CLOCK_MHZ, arch.engine_clock_mhz,
+                arch.engine_clock_mhz);
     if (rp_timing_mode() != rp_timing_mode_for(&arch))
         dprintf(STDERR_FILENO,
                 "rocm-perf-device: there is no detailed timing of %s:%s: timing is counts\n",
@@ -175,6 +196,7 @@ struct rp_topology rp_device_topology(void)
     long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
     struct rp_topology topology = {
         .arch = rp_device_arch(),
+        .clock_mhz = rp_device_clock_mhz(),
         .gpu_count = rp_device_gpu_count(),
         .reports_exceptions = rp_device_samples(),
         .host.cores = cores > 0 ? (uint32_t)cores : 1,
@@ -358,6 +380,8 @@ static int device_new(struct rp_device **ret_device)
         return -ENOMEM;
     device->pid = getpid();
     device->arch = rp_device_arch();
+    if (rp_device_clock_mhz())
+        rp_arch_set_clock(&device->arch, rp_device_clock_mhz(), &device->timing_at_clock);
     clock_init(&device->clock, device->arch.timestamp_mhz);
     rp_store_times_init(&device->stores);
     rp_happens_before_init(&device->causal, rp_clock_now(&device->clock));

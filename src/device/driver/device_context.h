@@ -44,7 +44,8 @@ struct rp_device {
     pid_t pid;
     dev_t file_dev; /**< identity of the device files: every descriptor on the store */
     ino_t file_ino;
-    struct rp_arch arch;
+    struct rp_arch arch;                   /**< at the clock that is modelled */
+    struct rp_arch_timing timing_at_clock; /**< its, where that is not the highest */
     struct rp_clock clock; /**< of all GPUs: they are driven by one reference clock */
     struct rp_memory memory;
     struct rp_events events;
@@ -100,6 +101,12 @@ static inline struct rp_gpu *rp_device_gpu(struct rp_device *device, uint32_t gp
  * MI300X by default).
  */
 struct rp_arch rp_device_arch(void);
+
+/**
+ * Returns the engine clock that the environment asks for (ROCM_PERF_DEVICE_CLOCK), if that is not
+ * the GPU's highest one; else 0.
+ */
+uint32_t rp_device_clock_mhz(void);
 
 /**
  * Returns how many GPUs the environment asks for (ROCM_PERF_DEVICE_GPUS), from 1 to RP_GPU_LIMIT.

@@ -610,7 +610,7 @@ static int do_info(struct rp_device *device, unsigned gpu, struct rp_drm_info *a
         bytes = sizeof(uint32_t);
         break;
     case RP_DRM_INFO_DEV_INFO:
-        answer.device = device_info(arch);
+        answer.device = device_info(&topology.arch); /* whose clock is the highest */
         bytes = sizeof answer.device;
         break;
     default:

@@ -814,6 +814,7 @@ const struct rp_device_table *rocm_perf_device_table(void)
         .counter_name = counter_name,
         .take = take_counters,
         .timing = timing,
+        .clock_mhz = rp_device_clock_mhz,
         .trace_threads = trace_threads,
         .take_threads = take_threads,
         .settle_callbacks = rp_callbacks_settle,

@@ -196,6 +196,7 @@ static bool may_be_ours(const char *path)
 static struct rp_topology shape(void)
 {
     return (struct rp_topology){.arch = rp_device_arch(),
+                                .clock_mhz = rp_device_clock_mhz(),
                                 .gpu_count = rp_device_gpu_count(),
                                 .reports_exceptions = rp_device_samples()};
 }

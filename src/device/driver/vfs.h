@@ -48,6 +48,7 @@ enum rp_topology_kind {
 /** This is the machine to describe. */
 struct rp_topology {
     struct rp_arch arch; /**< of every GPU */
+    uint32_t clock_mhz;  /**< that is modelled; 0: the GPU's highest */
     unsigned gpu_count;
     struct rp_topology_host host;
     uint64_t memory_used_bytes[RP_GPU_LIMIT]; /**< of each GPU, by this process */

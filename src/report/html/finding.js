@@ -38,7 +38,7 @@ function tiles(docs, app) {
   } else if (docs.analysis && known(docs.analysis.basis_ns)) made.push(tile(time(docs.analysis.basis_ns), words(or(docs.analysis.basis, 'time'))));
   made.push(tile(whole(app.kernels.length), app.kernels.length === 1 ? 'kernel' : 'kernels'));
   if (docs.timeline) made.push(tile(whole(docs.timeline.name.length), 'launches and copies'));
-  if (gpu) made.push(tile(or(gpu.product, gpu.architecture), gpu.architecture + (profile.device === 'software' ? ', software' : '')));
+  if (gpu) made.push(tile(or(gpu.product, gpu.architecture), gpu.architecture + (profile.device === 'software' ? ', software' : '') + (gpu.modelled_clock_mhz ? `, at ${gpu.modelled_clock_mhz} MHz` : '')));
   else for (const d of (docs.roofline && docs.roofline.devices) || []) made.push(tile(or(d.product, d.arch), `GPU ${d.id}: ${or(d.arch)}`));
   if (profile && profile.stability && profile.stability.runs > 1) made.push(tile(profile.stability.classification, `${profile.stability.runs} runs` + (profile.stability.cv > 0 ? `, cv ${percent(profile.stability.cv)}` : ', equal')));
   return el('div', { className: 'tiles' }, ...made);

@@ -268,3 +268,82 @@ import json, sys
 t, stored = json.loads(sys.argv[1]), int(sys.argv[2])
 assert 0 < t["waves"] - t["replayed_waves"] == t["fast_clock_waves"] == stored, t
 EOF
+
+# At half the clock arithmetic takes twice as long, and memory as long as ever. The result says the clock, and compares with
+# none of another one; the highest is as though nothing had been said.
+cat >clocks.hip <<'EOF'
+#include <cstdio>
+#include <hip/hip_runtime.h>
+__global__ void arithmetic(float *to)
+{
+    float a = threadIdx.x;
+    for (int i = 0; i < 2000; i++)
+        a = a * 1.0001f + 0.5f;
+    to[blockIdx.x * blockDim.x + threadIdx.x] = a;
+}
+__global__ void copies(const float4 *from, float4 *to)
+{
+    const size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    to[i] = from[i];
+}
+__global__ void reads_clocks(long long *to)
+{
+    const long long engine = clock64(), wall = wall_clock64();
+    for (int i = 0; i < 1000; i++)
+        __builtin_amdgcn_s_sleep(1);
+    to[1] = wall_clock64() - wall;
+    to[0] = clock64() - engine;
+}
+int main()
+{
+    const size_t bytes = 32 << 20;
+    void *from, *to;
+    long long clocks[2];
+    hipDeviceProp_t properties;
+    if (hipMalloc(&from, bytes) != hipSuccess || hipMalloc(&to, bytes) != hipSuccess)
+        return 1;
+    arithmetic<<<1216, 256>>>((float *)to);
+    copies<<<bytes / 16 / 256, 256>>>((const float4 *)from, (float4 *)to);
+    reads_clocks<<<1, 64>>>((long long *)to);
+    if (hipMemcpy(clocks, to, sizeof clocks, hipMemcpyDeviceToHost) != hipSuccess || hipGetDeviceProperties(&properties, 0) != hipSuccess)
+        return 1;
+    fprintf(stderr, "%.0f %d\n", 100.0 * (double)clocks[0] / (double)clocks[1], properties.clockRate);
+    return 0;
+}
+EOF
+expect 0 rocm-perf hipcc -O3 clocks.hip -o clocks
+expect 0 rocm-perf profile --device software --runs 2 --json -o at2100 ./clocks
+for mhz in 1050 2100; do
+    expect 0 rocm-perf profile --device software --clock $mhz --runs 1 --json -o said$mhz ./clocks
+    cat err >>clocks.err
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/profile.schema.json" said$mhz/profile.json
+done
+ROCM_PERF_DEVICE_CLOCK=1050 expect 0 rocm-perf profile --device software --timing counts --runs 1 -o counts1050 ./clocks
+says out 'at 1050 MHz'
+ROCM_PERF_DEVICE_CLOCK=1050 expect 0 rocm-perf profile --device software --clock 2100 --timing counts --runs 1 --json -o counts2100 ./clocks
+python3 - <<'EOF' || fail 'times at another clock'
+import json, sqlite3
+def ms(name):
+    return {k["name"].split("(")[0]: k["total_ms"] for k in json.load(open(name + "/profile.json"))["kernels"]}
+def gpu(name):
+    return json.load(open(name + "/profile.json"))["gpu"]
+own, half, said = ms("at2100"), ms("said1050"), ms("said2100")
+assert said == ms("at2100"), (said, own)
+assert 1.92 < half["arithmetic"] / own["arithmetic"] < 2.01, (own, half)
+assert 0.98 < half["copies"] / own["copies"] < 1.06, (own, half)
+assert gpu("said1050")["engine_clock_mhz"] == gpu("said1050")["modelled_clock_mhz"] == 1050
+assert gpu("said2100") == gpu("at2100") and "modelled_clock_mhz" not in gpu("at2100")
+assert gpu("counts1050")["modelled_clock_mhz"] == 1050 and "modelled_clock_mhz" not in gpu("counts2100")
+assert ms("counts1050")["arithmetic"] > 1.9 * ms("counts2100")["arithmetic"]
+agents = [json.loads(row[0]) for row in sqlite3.connect("said1050/trace_results.db").execute("SELECT extdata FROM rocpd_info_agent")]
+assert [(a["rocm_perf_engine_clk"], a["max_engine_clk_fcompute"]) for a in agents if "rocm_perf_engine_clk" in a] == [(1050, 2100)]
+lines = [line.split() for line in open("clocks.err") if line.count(" ") == 1 and line[0].isdigit()]
+assert [rate for _, rate in lines] == ["2100000"] * 2 and abs(int(lines[0][0]) - 1050) < 30 and abs(int(lines[1][0]) - 2100) < 60, lines
+EOF
+expect 0 rocm-perf compare at2100 said2100
+expect 3 rocm-perf compare at2100 said1050
+says err '2100 MHz), which said1050 did not'
+ROCM_PERF_DEVICE_CLOCK=1050 expect 0 rocm-perf run --device software sh -c 'cat /sys/class/drm/card0/device/pp_dpm_sclk'
+says out '0: 1050Mhz *'
+ROCM_PERF_DEVICE_CLOCK=1050 expect 0 rocm-perf doctor
+says out '1050 MHz'

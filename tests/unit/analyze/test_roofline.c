@@ -448,12 +448,19 @@ static void test_bench_ceilings(void **state)
     static const struct rp_measured_ceilings other = {
         .by_bench = true, .gpu = "AMD Instinct MI325X", .arch = "gfx942"};
     err = (struct rp_err)RP_ERR_INIT;
-    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, NULL, &err), 0);
-    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, "AMD Instinct MI325X", &err), 0);
-    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, "AMD Instinct MI300X", &err),
+    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, NULL, 0, &err), 0);
+    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, "AMD Instinct MI325X", 0, &err),
+                     0);
+    assert_int_equal(rp_roofline_ceilings_fit(&other, "f", NULL, "AMD Instinct MI300X", 0, &err),
                      -RP_BAD_INPUT);
     assert_non_null(strstr(err.text, "of an AMD Instinct MI325X, and the results are of an AMD "
                                      "Instinct MI300X"));
+    static const struct rp_measured_ceilings modelled = {
+        .by_bench = true, .software = true, .gpu = "AMD Instinct MI300X", .arch = "gfx942"};
+    assert_int_equal(
+        rp_roofline_ceilings_fit(&modelled, "f", "software", "AMD Instinct MI300X", 1400, &err),
+        -RP_BAD_INPUT);
+    assert_non_null(strstr(err.text, "the results at 1400 MHz"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct rp_measured_ceilings measured = {0};
         struct rp_roofline_options options = {

@@ -96,6 +96,51 @@ static void every_row_is_listed_and_consistent(void **state)
     assert_int_equal(defaults, 1);
 }
 
+/* What is on the dies takes as many clocks at any clock, and what is beyond as many nanoseconds. */
+static void a_lower_clock_slows_the_dies_alone(void **state)
+{
+    struct rp_arch a, own;
+    struct rp_arch_timing at;
+    uint32_t mhz = 0, highest = 0;
+    unsigned count;
+
+    (void)state;
+    assert_int_equal(rp_arch_select("mi300x", &own), 0);
+    a = own;
+    rp_arch_set_clock(&a, 2100, &at);
+    assert_memory_equal(&a, &own, sizeof a);
+    rp_arch_set_clock(&a, 1050, &at);
+    assert_int_equal(a.engine_clock_mhz, 1050);
+    assert_ptr_equal(a.timing, &at);
+    assert_true(a.hbm_peak_gbps == own.hbm_peak_gbps);
+    assert_int_equal(at.l2_clocks, own.timing->l2_clocks);
+    assert_int_equal(at.valu_f64_clocks, own.timing->valu_f64_clocks);
+    assert_true(at.l2_read_bytes_per_clock == own.timing->l2_read_bytes_per_clock);
+    assert_true(at.die_bytes_per_clock == 2 * own.timing->die_bytes_per_clock);
+    assert_int_equal(at.launch_clocks, own.timing->launch_clocks / 2);
+    assert_in_range(2 * (at.mall_clocks - at.l2_clocks),
+                    own.timing->mall_clocks - own.timing->l2_clocks - 1,
+                    own.timing->mall_clocks - own.timing->l2_clocks + 1);
+    assert_in_range(2 * (at.hbm_clocks - at.l2_clocks),
+                    own.timing->hbm_clocks - own.timing->l2_clocks - 1,
+                    own.timing->hbm_clocks - own.timing->l2_clocks + 1);
+    assert_int_equal(a.hbm_latency_cycles, at.hbm_clocks);
+
+    static const char *const wrong[] = {"",     "0",    "499",  "2101",  "1400 ",
+                                        " 600", "+600", "0x4b", "1e3",   "1400.5",
+                                        "-600", "MHz",  "9999", "99999", "18446744073709553016"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(rp_arch_clock_parse(&own, wrong[i], &mhz));
+    assert_true(rp_arch_clock_parse(&own, "500", &mhz) && mhz == RP_ARCH_LOWEST_CLOCK_MHZ);
+    assert_true(rp_arch_clock_parse(&own, "2100", &mhz) && mhz == 2100);
+    const struct rp_arch *const *all = rp_arch_all(&count);
+    for (unsigned i = 0; i < count; i++)
+        for (uint32_t k = 0; !all[i]->software_refusal && k < all[i]->product_count; k++)
+            if (all[i]->products[k].engine_clock_mhz > highest)
+                highest = all[i]->products[k].engine_clock_mhz;
+    assert_int_equal(highest, RP_ARCH_HIGHEST_CLOCK_MHZ);
+}
+
 static void the_mi300x_is_the_one_the_driver_describes(void **state)
 {
     const struct rp_arch *a = rp_arch_find("gfx942");
@@ -268,6 +313,7 @@ int main(void)
         cmocka_unit_test(finds_every_spelling_of_a_name),
         cmocka_unit_test(every_row_is_listed_and_consistent),
         cmocka_unit_test(the_mi300x_is_the_one_the_driver_describes),
+        cmocka_unit_test(a_lower_clock_slows_the_dies_alone),
         cmocka_unit_test(tells_products_apart),
     };
 

@@ -253,6 +253,7 @@ static void options_become_variables(void **state)
                                .timing = RP_TIMING_COUNTS,
                                .threads = 3,
                                .gpus = 8,
+                               .clock_mhz = 1400,
                                .target_said = true,
                                .counters = "SQ_WAVES,GRBM_COUNT"};
 
@@ -261,6 +262,7 @@ static void options_become_variables(void **state)
     is_planned(&o, "ROCM_PERF_DEVICE_TIMING", "counts");
     is_planned(&o, "ROCM_PERF_DEVICE_THREADS", "3");
     is_planned(&o, "ROCM_PERF_DEVICE_GPUS", "8");
+    is_planned(&o, "ROCM_PERF_DEVICE_CLOCK", "1400");
     is_planned(&o, "ROCM_PERF_DEVICE_TARGET_SAID", "1");
     is_planned(&o, "ROCM_PERF_DEVICE_COUNTERS", "SQ_WAVES,GRBM_COUNT");
     o.counters = "";
@@ -324,6 +326,65 @@ static void options_come_before_variables(void **state)
     assert_int_equal(o.gpus, 0);
 }
 
+/* Only who says so can have another clock than the highest, and only one of the product's. */
+static void a_clock_is_one_of_the_product(void **state)
+{
+    static const struct {
+        struct rp_run_options options;
+        const char *said, *error; /**< NULL: none */
+        uint32_t clock, modelled;
+    } rows[] = {
+        {{.takes_clock = true}, NULL, NULL, 0, 0},
+        {{.takes_clock = true}, "", NULL, 0, 0},
+        {{.takes_clock = true}, "1400", NULL, 1400, 1400},
+        {{.takes_clock = true, .clock_mhz = 1000}, "1400", NULL, 1000, 1000},
+        {{.takes_clock = true, .clock_mhz = 2100}, "1400", NULL, 2100, 0},
+        {{.takes_clock = true, .clock_mhz = 2400, .target = "mi355x"}, NULL, NULL, 2400, 0},
+        {{.takes_clock = true, .timing = RP_TIMING_COUNTS}, "1400", NULL, 1400, 1400},
+        {{.takes_clock = true},
+         "2101",
+         "ROCM_PERF_DEVICE_CLOCK=2101: the engine clock of the AMD "
+         "Instinct MI300X is a whole number of MHz from 500 to 2100",
+         0,
+         0},
+        {{.takes_clock = true}, "fast", "ROCM_PERF_DEVICE_CLOCK=fast: the engine clock", 0, 0},
+        {{.takes_clock = true}, "0", "ROCM_PERF_DEVICE_CLOCK=0: the engine clock", 0, 0},
+        {{.takes_clock = true, .clock_mhz = 1900, .target = "mi210"},
+         NULL,
+         "--clock 1900: the engine clock of the AMD Instinct MI210 is a whole number of MHz from "
+         "500 to 1700",
+         0,
+         0},
+        {{.takes_clock = true, .clock_mhz = 1400, .timing = RP_TIMING_OFF},
+         NULL,
+         "--clock 1400: with timing off",
+         0,
+         0},
+        {{0}, "1400", "ROCM_PERF_DEVICE_CLOCK=1400: only run and profile", 0, 0},
+        {{0}, "", NULL, 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rp_run_options o = rows[i].options;
+        struct rp_err err = RP_ERR_INIT;
+        int rc;
+
+        unsetenv("ROCM_PERF_DEVICE_CLOCK");
+        if (rows[i].said)
+            setenv("ROCM_PERF_DEVICE_CLOCK", rows[i].said, 1);
+        rc = rp_run_options_inherit(&o, &err);
+        unsetenv("ROCM_PERF_DEVICE_CLOCK");
+        assert_int_equal(rc, rows[i].error ? -RP_USAGE : 0);
+        if (rows[i].error)
+            assert_ptr_equal(strstr(err.text, rows[i].error), err.text);
+        else
+            assert_int_equal(o.clock_mhz, rows[i].clock);
+        if (!rows[i].error)
+            assert_int_equal(rp_clock_modelled(&o), rows[i].modelled);
+    }
+}
+
 /* --- the tracer ---------------------------------------------------------------------------- */
 
 static struct rp_err tracer_err;
@@ -375,6 +436,7 @@ int main(void)
         cmocka_unit_test(options_become_variables),
         cmocka_unit_test(nothing_said_is_inherited),
         cmocka_unit_test(options_come_before_variables),
+        cmocka_unit_test(a_clock_is_one_of_the_product),
         cmocka_unit_test(tracers_are_chosen),
         cmocka_unit_test(tracers_have_words),
     };

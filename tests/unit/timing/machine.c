@@ -135,8 +135,12 @@ struct rp_timing_stats made_run(struct made *m)
 
 struct rp_timing_stats made_run_on(struct made *m, const char *gfx)
 {
+    return made_run_at(m, rp_arch_find(gfx));
+}
+
+struct rp_timing_stats made_run_at(struct made *m, const struct rp_arch *arch)
+{
     struct rp_timing_stats stats;
-    const struct rp_arch *arch = rp_arch_find(gfx);
     m->record->code = m->code;
     m->record->code_count = m->codes;
     assert_int_equal(rp_engine_run(arch, m->record, NULL, &stats), 0);

@@ -54,5 +54,6 @@ void made_access(struct rp_rec_wave *w, uint32_t code, struct rp_rec_access a, i
 
 struct rp_timing_stats made_run(struct made *m);
 struct rp_timing_stats made_run_on(struct made *m, const char *gfx);
+struct rp_timing_stats made_run_at(struct made *m, const struct rp_arch *arch);
 
 #endif

@@ -1156,6 +1156,35 @@ static void a_sample_tells_what_memory_needs(void **state)
                 s[0].level_clocks[RP_LEVEL_HBM] < 1.05 * hbm);
 }
 
+/* At half the clock arithmetic takes as many clocks, and memory as many nanoseconds. */
+static void a_lower_clock_slows_arithmetic_alone(void **state)
+{
+    (void)state;
+    const struct rp_arch *own = rp_arch_find("gfx942");
+    const struct rp_rec_plan sample = rp_rec_timing_plan_of(own, 9728, 4, 8);
+    struct rp_timing_stats s[2][2];
+    for (unsigned copies = 0; copies < 2; copies++)
+        for (unsigned half = 0; half < 2; half++) {
+            struct made *m = made_planned(&sample, 4, 8);
+            const uint32_t unit = copies ? made_memory(m, RP_REC_VMEM) : 0;
+            const uint32_t wait = copies ? made_wait(m, 0, 15) : 0;
+            const uint32_t v = copies ? 0 : made_valu(m, 4);
+            struct rp_arch arch = *own;
+            struct rp_arch_timing timing;
+            work(m, copies ? "copies" : "arithmetic", unit, wait, v);
+            m->record->total_insts = (copies ? 3 : 120) * m->record->total_waves;
+            assert_int_equal(rp_record_renumber_pages(m->record), 0);
+            if (half)
+                rp_arch_set_clock(&arch, own->engine_clock_mhz / 2, &timing);
+            s[copies][half] = made_run_at(m, &arch);
+            made_free(m);
+        }
+    assert_int_equal(s[0][1].clocks, s[0][0].clocks);
+    const double share = 2 * (double)s[1][1].clocks / (double)s[1][0].clocks;
+    if (!(share > 0.97 && share < 1.05))
+        fail_msg("copies take %g times as long", share);
+}
+
 /* Dies whose waves execute three times as much as those of the one that is replayed. */
 static void other_dies_may_take_longer(void **state)
 {
@@ -1218,6 +1247,7 @@ int main(void)
         cmocka_unit_test(a_sample_stands_for_the_grid),
         cmocka_unit_test(atomics_on_one_word_follow_one_another),
         cmocka_unit_test(a_sample_tells_what_memory_needs),
+        cmocka_unit_test(a_lower_clock_slows_arithmetic_alone),
         cmocka_unit_test(other_dies_may_take_longer),
     };
 
