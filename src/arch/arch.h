@@ -66,6 +66,7 @@ struct rp_arch_timing {
     uint32_t memory_channels; /**< of HBM, and as many slices of the MALL */
     uint32_t inst_l1_bytes, code_clocks; /**< until a line comes that it does not have */
     uint32_t sqcs_per_xcc; /**< scalar and instruction caches, each for one CU or two neighbours */
+    uint32_t scalar_l1_bytes_per_clock; /**< of each scalar cache */
     uint32_t l1_ways, scalar_l1_ways, l2_ways;
     /* Translations of 2 MiB that the vector L1 keeps, and how long another one takes. */
     uint32_t tlb_blocks, tlb_miss_clocks;

@@ -69,6 +69,7 @@ static const struct rp_arch_timing timing = {
     .inst_l1_bytes = RP_KIB(32), /* [WP] shared by two CUs */
     .code_clocks = 288,
     .sqcs_per_xcc = 56, /* [RPC] of MI200 */
+    .scalar_l1_bytes_per_clock = 64,
     .l1_ways = 16,
     .scalar_l1_ways = 4,
     .l2_ways = 16,

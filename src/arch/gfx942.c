@@ -99,6 +99,9 @@ static const struct rp_arch_timing timing = {
     /* [RPC] 160 of 8 XCDs, 120 of the MI300A's 6: of 40 CUs a die two are switched off, in
      * different pairs. Kernels miss once in each. */
     .sqcs_per_xcc = 20,
+    /* rocprof-compute's peak of the sL1D: in each clock a request to each of them, 64 bytes.
+     * Assumed: a load takes a turn for each line that it touches, whatever it wants of it. */
+    .scalar_l1_bytes_per_clock = 64,
     .l1_ways = 16, /* assumed: a choice of the model */
     .scalar_l1_ways = 4,
     .l2_ways = 16, /* [WP] */

@@ -24,7 +24,8 @@
     .memory_channels = 128, /* [DS] 8 stacks of 16 channels */                                     \
         .inst_l1_bytes = RP_KIB(64), .code_clocks = 288,                                           \
     .sqcs_per_xcc = 16, /* one for two of 32 CUs */                                                \
-        .l1_ways = 16, .scalar_l1_ways = 4, .l2_ways = 16, .taken_branch_clocks = 16,              \
+        .scalar_l1_bytes_per_clock = 64, .l1_ways = 16, .scalar_l1_ways = 4, .l2_ways = 16,        \
+    .taken_branch_clocks = 16,                                                                     \
     .valu_ports = 2, /* its counter SQ_ACTIVE_INST_VALU2 counts when there are two */              \
         .valu_f64_clocks = 5, .mfma_result_slots = 4, .tlb_blocks = 32, .tlb_miss_clocks = 94
 

@@ -110,6 +110,22 @@ KERNEL(1024, lds)
     }
 }
 
+typedef u32 scalar_line __attribute__((ext_vector_type(16)));
+
+// 256 bytes, which all waves read twice each time.
+KERNEL(1024, scalar)
+{
+    const __attribute__((address_space(4))) scalar_line *at = (const __attribute__((address_space(4))) scalar_line *)(u64)from;
+
+    for (u32 time = 0; time < times; time++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            asm volatile("" : "+s"(at)); // It may be another place each time.
+            const scalar_line a = at[0], b = at[1], c = at[2], d = at[3];
+            asm volatile("" ::"s"(a), "s"(b), "s"(c), "s"(d));
+        }
+}
+
 // --- latency: what is loaded is where the next load is from ---------------------------------------------------------
 
 // Makes the ring: so many lines (a power of two), and the bytes from one to the next. All of them are in it once, in an

@@ -219,6 +219,7 @@ static void set_rates(struct rp_hierarchy *h)
     const struct rp_arch_timing *t = h->m.arch->timing;
     const double peak = h->m.arch->hbm_peak_gbps * 1e3 / h->m.arch->engine_clock_mhz;
     const double channel = peak / t->memory_channels;
+    h->read_64ths[RP_LEVEL_SCALAR_L1] = service(HALF_BYTES, t->scalar_l1_bytes_per_clock);
     h->read_64ths[RP_LEVEL_L2] = service(RP_REC_LINE_BYTES, t->l2_read_bytes_per_clock);
     h->again_64ths = service(RP_REC_LINE_BYTES, t->l2_again_bytes_per_clock);
     h->write_64ths[RP_LEVEL_L2] = service(HALF_BYTES, t->l2_write_bytes_per_clock);
@@ -256,9 +257,10 @@ int rp_hierarchy_init(struct rp_hierarchy *h, const struct rp_machine *m,
     h->l1 = calloc(m->dies * m->cus_per_die, sizeof *h->l1);
     h->tlb = calloc(m->dies * m->cus_per_die, sizeof *h->tlb);
     h->scalar = calloc(scalar_caches(m), sizeof *h->scalar);
+    h->scalar_port = calloc(scalar_caches(m), sizeof *h->scalar_port);
     h->l2 = calloc(m->dies, sizeof *h->l2);
     if (h->l2_channel && h->port && h->hbm_channel && h->mall && h->l1 && h->tlb && h->scalar &&
-        h->l2)
+        h->scalar_port && h->l2)
         return 0;
     rp_hierarchy_release(h);
     return -ENOMEM;
@@ -314,6 +316,7 @@ void rp_hierarchy_release(struct rp_hierarchy *h)
     if (h->l2)
         release_tags(h->l2, h->m.dies);
     free(h->tlb);
+    free(h->scalar_port);
     free(h->l2_channel);
     free(h->port);
     free(h->hbm_channel);
@@ -770,11 +773,14 @@ uint64_t rp_hierarchy_vector(struct rp_hierarchy *h, uint32_t cu, const struct r
 
 /* ---- scalar L1 ----------------------------------------------------------------------------- */
 
+/* A request takes a turn for each line that it touches, whatever it wants of it. */
 static uint64_t scalar_half(struct rp_hierarchy *h, uint32_t cache, uint32_t die, uint64_t line,
-                            unsigned half, uint64_t clock)
+                            unsigned half, uint64_t asked)
 {
     const struct rp_arch_timing *t = h->m.arch->timing;
     const uint32_t way = t->scalar_l2_clocks / 2;
+    const uint64_t clock = serve(h, RP_LEVEL_SCALAR_L1, &h->scalar_port[cache], asked,
+                                 h->read_64ths[RP_LEVEL_SCALAR_L1]);
     struct rp_level_stats *s = &h->stats[RP_LEVEL_SCALAR_L1];
     struct rp_tag *tag = rp_tags_find(&h->scalar[cache], 2 * line + half);
     s->reads++;
@@ -815,6 +821,7 @@ uint64_t rp_hierarchy_drained(struct rp_hierarchy *h)
     uint64_t last = 0;
     for (uint32_t i = 0; i < h->m.memory_channels; i++)
         last = h->hbm_channel[i].free > last ? h->hbm_channel[i].free : last;
+    h->stats[RP_LEVEL_SCALAR_L1].busy_clocks /= SCALE;
     for (unsigned level = RP_LEVEL_L2; level < RP_LEVELS; level++)
         h->stats[level].busy_clocks /= SCALE;
     return last / SCALE;

@@ -249,10 +249,11 @@ struct rp_hierarchy {
         uint64_t page;            /**< the latest, + 1; 0 = none */
         const struct rp_tag *tag; /**< its block's */
     } * tlb;
-    struct rp_tags *scalar;       /**< per group of CUs */
-    struct rp_tags *l2;           /**< per die */
-    struct rp_server *l2_channel; /**< per channel of each die: that reads, and that writes */
-    struct rp_server *port;       /**< of each die, to the Infinity Cache and memory */
+    struct rp_tags *scalar;        /**< per group of CUs */
+    struct rp_server *scalar_port; /**< the same */
+    struct rp_tags *l2;            /**< per die */
+    struct rp_server *l2_channel;  /**< per channel of each die: that reads, and that writes */
+    struct rp_server *port;        /**< of each die, to the Infinity Cache and memory */
     struct rp_server *hbm_channel;
     uint32_t read_64ths[RP_LEVELS], write_64ths[RP_LEVELS]; /**< a line; 64 bytes written */
     uint32_t again_64ths; /**< L2: a line that was read a moment ago */

@@ -184,6 +184,11 @@ static double spread(double clocks, uint64_t units, uint64_t users)
     return used ? clocks / (double)used : 0;
 }
 
+static uint64_t scalar_caches(const struct rp_arch *arch)
+{
+    return (uint64_t)arch->xcc_count * arch->timing->sqcs_per_xcc;
+}
+
 /* Returns what the longest wave takes, which may not be in the sample. Passes of matrix
  * instructions go on beside its other instructions. */
 static double longest_wave(const struct rp_counts *c, const struct rp_timing_stats *stats,
@@ -221,6 +226,9 @@ double rp_timing_floor_clocks(const struct rp_arch *arch, const struct rp_counts
         return spread(larger((double)c->read_bytes, (double)c->write_bytes) /
                           arch->timing->l1_bytes_per_clock,
                       cus, groups);
+    case RP_FLOOR_SCALAR:
+        return spread(scale * (double)stats->level[RP_LEVEL_SCALAR_L1].busy_clocks,
+                      scalar_caches(arch), groups);
     case RP_FLOOR_LDS:
         return spread(scale * (double)stats->lds_busy_clocks, cus, groups);
     case RP_FLOOR_VALU:
@@ -372,6 +380,15 @@ static double busiest_port(const struct rp_arch *arch, const uint64_t *counters)
     return larger(most, SLOT_CLOCKS * others);
 }
 
+/* Returns clocks of the scalar caches, each of whose loads takes a line at least. */
+static double scalar_cache_clocks(const struct rp_arch *arch, const struct rp_counts *c,
+                                  const uint64_t *counters)
+{
+    const double loads =
+        smaller((double)counters[RP_COUNTER_SQC_DCACHE_REQ], (double)c->wave_insts);
+    return loads * arch->scalar_l1_line_bytes / arch->timing->scalar_l1_bytes_per_clock;
+}
+
 /* Bytes that the LDS moves in a clock at most: instructions of gfx950 that load to it take two
  * clocks for 16 bytes of each lane. */
 static double max_lds_bytes_per_clock(const struct rp_arch *arch)
@@ -394,6 +411,9 @@ static double lowest_clocks(const struct rp_arch *arch, const struct rp_counts *
         clocks = larger(clocks, spread(larger((double)c->read_bytes, (double)c->write_bytes) /
                                            arch->timing->l1_bytes_per_clock,
                                        cus, groups));
+    if (arch->timing && counters)
+        clocks = larger(
+            clocks, spread(scalar_cache_clocks(arch, c, counters), scalar_caches(arch), groups));
     clocks =
         larger(clocks, spread((double)c->lds_bytes / max_lds_bytes_per_clock(arch), cus, groups));
     clocks = larger(clocks, engine_clocks(arch, link_seconds(arch, c, RP_PLACE_PEER)));

@@ -98,6 +98,7 @@ enum rp_timing_floor {
     RP_FLOOR_L2,   /**< what the L2 is asked for, at the rates of its channels */
     RP_FLOOR_L1,   /**< look-ups and bytes of the vector L1s */
     RP_FLOOR_L1_BYTES, /**< bytes of all lanes: exact, and of every dispatch by itself */
+    RP_FLOOR_SCALAR,   /**< look-ups of the scalar L1s */
     RP_FLOOR_LDS,      /**< clocks of the LDS, bank conflicts included */
     RP_FLOOR_VALU,     /**< vector instructions: FLOPs over their peak */
     RP_FLOOR_MATRIX,   /**< passes of matrix instructions, likewise */

@@ -5,7 +5,7 @@ all() { python3 -c 'import json, sys; print(*[row["name"] for row in json.load(o
 
 for target in mi300x mi300a mi325x mi350x mi355x mi250x; do
     expect 0 rocm-perf bench --device software:$target --gpus 2 --repeats 1 -o $target.json
-    [ "$(all $target.json | wc -w)" = 38 ] || fail "$target: measurements are missing"
+    [ "$(all $target.json | wc -w)" = 39 ] || fail "$target: measurements are missing"
     expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/bench.schema.json" $target.json
     expect 0 python3 "$SOURCE/tests/e2e/cli/bench_check.py" $target.json $(all $target.json)
 done

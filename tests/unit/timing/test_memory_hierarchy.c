@@ -142,7 +142,7 @@ static void open_memory_of(struct memory *m, const struct rp_arch *arch)
     const struct rp_machine machine = {.arch = arch,
                                        .dies = 1,
                                        .all_dies = 1,
-                                       .cus_per_die = 38,
+                                       .cus_per_die = arch->compute_units / arch->xcc_count,
                                        .memory_channels = arch->timing->memory_channels};
 
     memset(m, 0, sizeof *m);
@@ -312,6 +312,44 @@ static void an_l1_holds_its_bytes(void **state)
     }
 }
 
+/* ---- the scalar L1 -------------------------------------------------------------------------- */
+
+/* Returns when the last of so many loads of a scalar line is there that compute units ask for at
+ * the same clock in turn. */
+static uint64_t scalar_loads(struct memory *m, uint32_t cus, uint32_t count, unsigned sectors,
+                             uint64_t clock)
+{
+    const struct rp_rec_line line = {.number = 1000, .sectors = sectors & 15, .deepest = 1};
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t done = rp_hierarchy_scalar(&m->h, i % cus, &line, RP_REC_READS, clock);
+        last = done > last ? done : last;
+    }
+    return last - clock;
+}
+
+/* rocprof-compute's peak of the sL1D: 64 bytes a clock of each. Two compute units share one, the
+ * third has another one; a load that lies in two lines of 64 bytes takes two turns. */
+static void a_scalar_cache_serves_a_line_a_clock(void **state)
+{
+    (void)state;
+    const char *const gpus[] = {"gfx942", "gfx90a", "gfx950"};
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        struct memory m;
+        open_memory_of(&m, rp_arch_find(gpus[i]));
+        assert_int_equal(rp_hierarchy_open(&m.h, 2), 0);
+        scalar_loads(&m, 3, 3, 15, 0); /* Now it is in both. */
+        assert_int_equal(scalar_loads(&m, 1, 1, 3, 10000), 48);
+        assert_int_equal(scalar_loads(&m, 1, 100, 3, 20000), 48 + 99);
+        assert_int_equal(scalar_loads(&m, 2, 100, 12, 30000), 48 + 99);
+        assert_int_equal(scalar_loads(&m, 3, 99, 3, 40000), 48 + 65);
+        assert_int_equal(scalar_loads(&m, 2, 100, 15, 50000), 48 + 199);
+        rp_hierarchy_drained(&m.h);
+        assert_int_equal(m.stats[RP_LEVEL_SCALAR_L1].busy_clocks, 6 + 1 + 100 + 100 + 99 + 200);
+        rp_hierarchy_release(&m.h);
+    }
+}
+
 /* ---- servers ------------------------------------------------------------------------------- */
 
 /* What is asked for later in the order of calls, but comes to the memory earlier, does not wait for
@@ -462,6 +500,7 @@ int main(void)
         cmocka_unit_test(blocks_are_those_of_addresses),
         cmocka_unit_test(lines_come_again_for_late_readers),
         cmocka_unit_test(an_l1_holds_its_bytes),
+        cmocka_unit_test(a_scalar_cache_serves_a_line_a_clock),
         cmocka_unit_test(reservations_leave_the_time_before_them),
         cmocka_unit_test(test_order),
     };

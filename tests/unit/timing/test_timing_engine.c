@@ -702,6 +702,34 @@ static void scalar_results_overtake_each_other(void **state)
     assert_true(in_order + 2 * scalar >= out_of_order + 2 * vector + 380);
 }
 
+/* A workgroup of 16 waves, whose loads of one line each are there after the first one. */
+static uint64_t scalar_hits_clocks(uint64_t groups, uint32_t rounds)
+{
+    struct made *m = made_new(groups, 16);
+    const uint32_t c = made_memory(m, RP_REC_SMEM), wait = made_wait(m, 0, 0);
+    for (uint64_t g = 0; g < groups; g++)
+        for (uint32_t i = 0; i < 16 * rounds; i++) {
+            struct rp_rec_wave *w = made_wave(m, g, i % 16);
+            for (uint32_t k = 0; k < 8; k++) {
+                made_access(w, c, scalar_load, 0x1000000, 1);
+                w->line[w->line_count - 1].sectors = 3;
+            }
+            made_step(w, wait);
+        }
+    return run_and_free(m);
+}
+
+/* A scalar cache gives a line a clock (rocprof-compute's peak of the sL1D) to the one compute unit
+ * that works, or to both that share it: of 304 all but 16 have a neighbour. */
+static void neighbours_share_a_scalar_cache(void **state)
+{
+    (void)state;
+    const uint64_t alone = scalar_hits_clocks(8, 60) - scalar_hits_clocks(8, 20),
+                   all = scalar_hits_clocks(304, 60) - scalar_hits_clocks(304, 20);
+    assert_in_range(alone, 40 * 16 * 8, 40 * 16 * 8 * 2 - 500);
+    assert_in_range(all, 40 * 16 * 8 * 2, 40 * 16 * 8 * 2 * 1.02);
+}
+
 /* A memory instruction with no lane on is an instruction, and what waits for it does not wait. */
 static void no_lanes_no_latency(void **state)
 {
@@ -1236,6 +1264,7 @@ int main(void)
         cmocka_unit_test(the_same_record_takes_the_same_time),
         cmocka_unit_test(counters_of_what_is_under_way_end),
         cmocka_unit_test(scalar_results_overtake_each_other),
+        cmocka_unit_test(neighbours_share_a_scalar_cache),
         cmocka_unit_test(no_lanes_no_latency),
         cmocka_unit_test(pauses_take_their_clocks),
         cmocka_unit_test(truncated_waves_do_not_wait_for_each_other),

@@ -140,6 +140,9 @@ static void units_take_what_their_work_takes(void **state)
     s.level[RP_LEVEL_L1].busy_clocks = 304 * 100000;
     takes(RP_FLOOR_L1, &all_of_it, &s, 400000);
     s = quarter();
+    s.level[RP_LEVEL_SCALAR_L1].busy_clocks = 160 * 100000; /* 20 of each die */
+    takes(RP_FLOOR_SCALAR, &all_of_it, &s, 400000);
+    s = quarter();
     s.lds_busy_clocks = 304 * 100000; /* conflicts are among these */
     takes(RP_FLOOR_LDS, &all_of_it, &s, 400000);
     s = quarter();
@@ -295,6 +298,10 @@ static void the_lower_end_is_what_is_surely_needed(void **state)
     c.issue_cycles = 1216 * 150000; /* The rest was a loop that polled. */
     ends(&c, counters, 2500, clocks);
     is_near(clocks[0], 150000);
+    c = none;
+    c.wave_insts = counters[RP_COUNTER_SQC_DCACHE_REQ] = 160 * 100000; /* a line each */
+    ends(&c, counters, 2500, clocks);
+    is_near(clocks[0], 100000);
 }
 
 /* Counters say how many of the instructions wait for memory: 10 of 1000 of each of 1216 waves. */
