@@ -83,7 +83,7 @@ static const struct rp_arch_timing timing = {
     .mall_clocks = 456,                /* [SC25] 217 ns; [CC] 218 ns */
     .hbm_clocks = 900,                 /* [mt4g] mean; p50 876 */
     .store_clocks = 351,               /* fitted to gpu-stream with few waves [SC25] */
-    .l1_bytes_per_clock = 64,          /* [WP] */
+    .l1_bytes_per_clock = 64,          /* [SC25] gpu-cache, 61; see .roofline */
     .l2_read_bytes_per_clock = 57.38,  /* [mt4g] 14,365 GiB/s; the peak is 128 */
     .l2_again_bytes_per_clock = 110,   /* [SC25] gpu-cache, 27 to 29 TB/s */
     .l2_write_bytes_per_clock = 26.21, /* [mt4g] 6,562 GiB/s */
@@ -204,6 +204,8 @@ const struct rp_arch rp_arch_gfx942 = {
             .traffic = RP_TRAFFIC_EA0_BUBBLE,
             .counts_by_precision = true,
             .l2_read_bytes = 128,
+            /* [WP] a bus as wide as a line, and rocprof-compute's peak. [SC25] reads 61 on MI300X
+             * and MI325X: .l1_bytes_per_clock. */
             .l1_bytes = 128,
             .lds_bytes = 128,
             .l2_bytes = 128,
