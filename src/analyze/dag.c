@@ -724,6 +724,7 @@ static void find_timing(struct rp_store *const *stores, size_t count, struct rp_
         return;
     r->timing_model = rp_timing_model_today(rp_store_metadata(stores[0], RP_STORE_TIMING_TAG));
     r->timing_version = rp_store_metadata(stores[0], RP_STORE_TIMING_VERSION_TAG);
+    r->clock_mhz = rp_clock_of(rp_store_metadata(stores[0], RP_STORE_CLOCK_TAG));
 }
 
 static bool is_incomplete(struct rp_store *const *stores, size_t count)

@@ -271,7 +271,8 @@ enum { RP_DAG_CONCURRENCY = 9 };
 struct rp_dag_result {
     const char *device; /**< "software", "hardware"; NULL: the traces do not say */
     const char *timing_model, *timing_version; /**< metadata of the software device, or NULL */
-    bool incomplete; /**< a trace was not closed in order: what came last may be missing */
+    uint32_t clock_mhz; /**< that was modelled; 0: the highest, or not known */
+    bool incomplete;    /**< a trace was not closed in order: what came last may be missing */
     int64_t start_ns, makespan_ns;
     int64_t kernel_span_ns;             /**< longest chain when only kernel durations weigh */
     int64_t path_ns[RP_DAG_PART_COUNT]; /**< sum: makespan_ns */

@@ -834,6 +834,11 @@ static const char *common(struct rp_store *const *stores, size_t count, const ch
     return said;
 }
 
+uint32_t rp_clock_of(const char *said)
+{
+    return said ? (uint32_t)strtoul(said, NULL, 10) : 0;
+}
+
 struct rp_origin rp_origin_of(struct rp_store *const *stores, size_t count)
 {
     const char *version = common(stores, count, RP_STORE_TIMING_VERSION_TAG);
@@ -848,6 +853,7 @@ struct rp_origin rp_origin_of(struct rp_store *const *stores, size_t count)
         ret.timing_model = common(stores, count, RP_STORE_TIMING_TAG);
     if (ret.timing_model)
         ret.timing_version = (uint32_t)strtoul(version, NULL, 10);
+    ret.clock_mhz = rp_clock_of(common(stores, count, RP_STORE_CLOCK_TAG));
     return ret;
 }
 

@@ -428,6 +428,9 @@ int rp_extdata_load(const char *text, struct json_t **ret, struct rp_err *err);
  * @return whether there is one */
 bool rp_environment_rank(const struct json_t *environment, int64_t *ret);
 
+/** Reads what traces' metadata say of a modelled clock. NULL: nothing, which is 0. */
+uint32_t rp_clock_of(const char *said);
+
 /** Returns a positive integer of the object, or 0 when it is absent, of another kind or above most.
  */
 uint64_t rp_extdata_positive(const struct json_t *object, const char *key, uint64_t most);

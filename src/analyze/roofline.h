@@ -21,6 +21,7 @@ struct rp_origin {
     const char *timing_model; /**< of the software device: "counts" ...; NULL: as in rp_profile, or
                                    the traces differ */
     uint32_t timing_version;  /**< of that model */
+    uint32_t clock_mhz; /**< that was modelled; 0: the highest, or not known, or they differ */
 };
 
 /** Finds the origin of traces; it is software when any of them is. */

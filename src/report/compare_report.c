@@ -55,7 +55,7 @@ static void add_side(struct rp_json_writer *json, const char *key,
     rp_json_add_text(json, "path", side->path);
     rp_json_add_text(json, "rocm_version", side->rocm_version);
     rp_report_timing(json, "timing", side->told.is ? NULL : side->timing_model,
-                     side->timing_version);
+                     side->timing_version, 0);
     rp_json_add_text(json, "tracer", side->tracer);
     rp_json_end(json);
 }

@@ -497,7 +497,7 @@ int rp_report_dag_json(const struct rp_dag_result *r, enum rp_dag_extent extent,
     add_repairs(&json, &r->mended);
     rp_json_add_text(&json, "schema_version", "1.0");
     rp_report_timing(&json, "timing", r->timing_model,
-                     version ? (uint32_t)strtoul(version, NULL, 10) : 0);
+                     version ? (uint32_t)strtoul(version, NULL, 10) : 0, r->clock_mhz);
     add_what_ifs(&json, r);
     return rp_report_json_end(&json, err);
 }

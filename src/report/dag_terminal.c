@@ -51,6 +51,7 @@ static void put_head(const struct rp_page *page, const struct rp_dag_result *r)
 {
     if (r->device && strcmp(r->device, "software") == 0)
         rp_software_line(page, r->timing_model);
+    rp_clock_line(page, r->clock_mhz);
     rp_page_line(page, RP_INK_BOLD, 0, "End to end    %s%s", time_of(page, r->makespan_ns).text,
                  rp_not_modelled(r->device, r->timing_model));
     /* The sum lacks operations without a usable time, while the chain has their assumed time. */

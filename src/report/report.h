@@ -345,9 +345,10 @@ struct rp_json_writer rp_report_json(struct rp_buf *buf);
 int rp_report_json_end(struct rp_json_writer *json, struct rp_err *err);
 /** Writes six decimals, to which every real number of a report is cut. */
 void rp_report_quantity(struct rp_json_writer *json, const char *key, struct rp_quantity quantity);
-/** Writes the object "timing", or null without a model. */
+/** Writes the object "timing", or null without a model.
+ * @param clock_mhz  that was modelled in place of the highest, or 0 */
 void rp_report_timing(struct rp_json_writer *json, const char *key, const char *model,
-                      uint32_t version);
+                      uint32_t version, uint32_t clock_mhz);
 
 enum { RP_MOST_BY_NAME = 32 };
 
@@ -393,6 +394,9 @@ void rp_page_words(const struct rp_page *page, enum rp_ink ink, unsigned indent,
 /** Says what times of the software device are.
  * @param model "counts", "detailed", "off"; NULL: not known */
 void rp_software_line(const struct rp_page *page, const char *model);
+
+/** Says at which engine clock that was, unless it is 0, the highest. */
+void rp_clock_line(const struct rp_page *page, uint32_t clock_mhz);
 
 /** Returns what stands behind a sum of modelled times: what of a program's time is not in it. "" on
  * hardware.

@@ -109,13 +109,15 @@ void rp_report_quantity(struct rp_json_writer *json, const char *key, struct rp_
 }
 
 void rp_report_timing(struct rp_json_writer *json, const char *key, const char *model,
-                      uint32_t version)
+                      uint32_t version, uint32_t clock_mhz)
 {
     if (!model) {
         rp_json_add_null(json, key);
         return;
     }
     rp_json_add_object(json, key);
+    if (clock_mhz)
+        rp_json_add_count(json, "clock_mhz", clock_mhz);
     rp_json_add_text(json, "model", model);
     rp_json_add_count(json, "version", version);
     rp_json_end(json);
@@ -358,6 +360,13 @@ void rp_software_line(const struct rp_page *page, const char *model)
                      : is_model(model, "detailed") ? "detailed timing"
                      : is_model(model, "warm")     ? "detailed timing, warm caches"
                                                    : "counts timing");
+}
+
+void rp_clock_line(const struct rp_page *page, uint32_t clock_mhz)
+{
+    if (clock_mhz)
+        rp_page_line(page, RP_INK_YELLOW, 0,
+                     "Modelled at %u MHz (--clock), not at the highest clock", clock_mhz);
 }
 
 const char *rp_not_modelled(const char *device, const char *model)

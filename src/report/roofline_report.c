@@ -282,7 +282,8 @@ int rp_report_roofline_json(const struct rp_roofline *r, struct rp_buf *buf, str
         add_kernel(&json, "program", r, &r->program, one_device(r));
     }
     rp_json_add_text(&json, "schema_version", "1.0");
-    rp_report_timing(&json, "timing", r->origin.timing_model, r->origin.timing_version);
+    rp_report_timing(&json, "timing", r->origin.timing_model, r->origin.timing_version,
+                     r->origin.clock_mhz);
     return rp_report_json_end(&json, err);
 }
 
@@ -743,7 +744,8 @@ int rp_report_analysis_json(const struct rp_bottlenecks *b, size_t top, struct r
     rp_json_add_text(&json, "schema_version", "1.1");
     /* These values are made of the thread trace alone. */
     rp_json_add_text(&json, "thread_trace_timing", b->modelled_waves ? "detailed" : NULL);
-    rp_report_timing(&json, "timing", b->origin.timing_model, b->origin.timing_version);
+    rp_report_timing(&json, "timing", b->origin.timing_model, b->origin.timing_version,
+                     b->origin.clock_mhz);
     return rp_report_json_end(&json, err);
 }
 

@@ -345,6 +345,26 @@ int rp_dependencies_put(const struct rp_record_file *file, struct rp_store_write
     return status;
 }
 
+/* All GPUs of a process have the same one. */
+static int put_clock(const struct rp_record_file *file, struct rp_store_writer *writer,
+                     struct rp_err *err)
+{
+    size_t count;
+    const struct rp_record *records = rp_record_file_records(file, &count);
+    char text[24];
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rp_rec_agent_prop *prop = &records[i].u.agent_prop;
+
+        if (records[i].kind != RP_REC_AGENT_PROP ||
+            strcmp(rp_record_file_string(file, prop->key_id), RP_CLOCK_KEY) != 0)
+            continue;
+        snprintf(text, sizeof text, "%" PRIu64, prop->value);
+        return rp_store_put_metadata(writer, RP_STORE_CLOCK_TAG, text, err);
+    }
+    return 0;
+}
+
 static int put_model_of_time(const struct rp_record_file *file, struct rp_store_writer *writer,
                              struct rp_err *err)
 {
@@ -364,7 +384,9 @@ static int put_model_of_time(const struct rp_record_file *file, struct rp_store_
         return rp_fail(err, RP_BAD_INPUT, "unknown timing model %" PRIu32, header->timing);
     snprintf(version, sizeof version, "%" PRIu32, header->timing_version);
     rc = rp_store_put_metadata(writer, RP_STORE_TIMING_TAG, names[header->timing], err);
-    return rc < 0 ? rc : rp_store_put_metadata(writer, RP_STORE_TIMING_VERSION_TAG, version, err);
+    if (rc == 0)
+        rc = rp_store_put_metadata(writer, RP_STORE_TIMING_VERSION_TAG, version, err);
+    return rc < 0 ? rc : put_clock(file, writer, err);
 }
 
 /* This is a counter of an agent. It has a row, or a name among the kept ones. */

@@ -336,6 +336,9 @@ RP_STORE_PUT(simulation, rp_row_simulation) /**< its table, too */
  */
 #define RP_STORE_TIMING_TAG         "rocm_perf_timing"
 #define RP_STORE_TIMING_VERSION_TAG "rocm_perf_timing_version"
+/** This metadata is the engine clock in MHz that was modelled; absent: the highest of the GPU, or
+ * times are measured. */
+#define RP_STORE_CLOCK_TAG "rocm_perf_engine_clk"
 /** This metadata says how many dispatches were not to be recorded; absent: none. */
 #define RP_STORE_UNRECORDED_TAG "rocm_perf_unrecorded"
 /** This metadata is the wanted name of ROCTx ranges where the program has begun one of it, else the

@@ -341,6 +341,12 @@ lines = [line.split() for line in open("clocks.err") if line.count(" ") == 1 and
 assert [rate for _, rate in lines] == ["2100000"] * 2 and abs(int(lines[0][0]) - 1050) < 30 and abs(int(lines[1][0]) - 2100) < 60, lines
 EOF
 expect 0 rocm-perf compare at2100 said2100
+expect 0 rocm-perf analyze said1050
+says out 'Modelled at 1050 MHz'
+for result in dag analysis roofline; do
+    [ "$(json timing.clock_mhz said1050/$result.json)" = 1050 ] || fail "$result.json: $(json timing said1050/$result.json)"
+    expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/$result.schema.json" said1050/$result.json
+done
 expect 3 rocm-perf compare at2100 said1050
 says err '2100 MHz), which said1050 did not'
 ROCM_PERF_DEVICE_CLOCK=1050 expect 0 rocm-perf run --device software sh -c 'cat /sys/class/drm/card0/device/pp_dpm_sclk'
