@@ -77,6 +77,47 @@ static void the_same_with_any_threads(void **state)
     f->sim.budget = 0;
 }
 
+static double split(struct fixture *f, uint32_t mask, uint32_t groups)
+{
+    const struct {
+        float *out;
+        uint32_t mask;
+        int rounds;
+    } args = {sim_alloc(&f->sim, 1 << 20), mask, 400};
+    assert_true(groups * 64ull * 4 <= 1 << 20);
+    rp_timing_set_mode(RP_TIMING_DETAILED);
+    assert_int_equal(launch(f, "split", groups, 64, &args, sizeof args), RP_RUN_DONE);
+    assert_true(f->sim.replayed);
+    return (double)f->sim.ticks;
+}
+
+/* Workgroups are dealt out to dies in turn, so that some dies may have all the work. They need as
+ * long as they would if others had as much. */
+static void the_slowest_die_decides(void **state)
+{
+    struct fixture *f = *state;
+    static const uint32_t masks[] = {0xaa, 0x55, 0x01, 0x40, 0xef};
+    const double all = split(f, 0xff, 3000);
+    assert_true(split(f, 0, 3000) < all / 3);
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        const double ticks = split(f, masks[i], 3000);
+        if (ticks < 0.95 * all || ticks > 1.05 * all)
+            fail_msg("dies %x: %.0f ticks, all dies %.0f", masks[i], ticks, all);
+        assert_true(f->sim.stats.error_share < 0.2);
+        const struct rp_timing_stats first = f->sim.stats;
+        for (unsigned k = 0; k < 6; k++) {
+            rp_shared_simulations_forget();
+            rp_exec_set_threads(1 + k % 3);
+            rp_exec_set_help_after(0);
+            f->sim.budget = k % 2 ? 20000 : 0;
+            assert_true(split(f, masks[i], 3000) == ticks);
+            assert_memory_equal(&first, &f->sim.stats, sizeof first);
+        }
+        rp_exec_set_threads(1);
+        f->sim.budget = 0;
+    }
+}
+
 /* The counts that fast timing uses, and fast timing itself, do not change when waves are recorded.
  */
 static void recording_changes_no_counts(void **state)
@@ -343,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_same_with_any_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_slowest_die_decides, setup, teardown),
         cmocka_unit_test_setup_teardown(recording_changes_no_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(a_vector_copy_has_the_measured_traffic, setup, teardown),
         cmocka_unit_test_setup_teardown(a_padded_tile_is_faster, setup, teardown),

@@ -116,6 +116,16 @@ extern "C" __global__ __launch_bounds__(1024) void write_blocks(float4 *to, int 
         }
 }
 
+// Workgroups of the dies of a mask, of which there are eight, do more than others.
+extern "C" __global__ void split(float *out, uint32_t mask, int rounds)
+{
+    const int own = mask >> blockIdx.x % 8 & 1 ? rounds : rounds / 40;
+    float x = threadIdx.x;
+    for (int i = 0; i < own; i++)
+        x = x * 1.0001f + 0.5f;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+
 // Columns of a 64 x 64 tile: with rows of 64 words every lane has the same bank.
 template <int ROW> static __device__ void columns(uint32_t *out, int rounds)
 {

@@ -674,6 +674,7 @@ static void start_slice(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
     lane->left = slice_insts(d, lane);
     lane->order = d->next_order++;
     lane->round = d->round;
+    lane->other_die = d->observed ? d->host->observer->on_slice(d, &lane->known) : -1;
     lane->idle = lane->faulted = false;
     lane->counts = (struct rp_counts){0};
     lane->done = (struct rp_totals){0};
@@ -747,6 +748,8 @@ static void retire_one(struct rp_dispatch *d, struct rp_workgroup_slot *lane)
     d->totals.groups += lane->done.groups;
     d->totals.cycles += lane->done.cycles;
     d->totals.wave_insts += lane->counts.wave_insts;
+    for (unsigned i = 0; i < RP_EXEC_DIES; i++)
+        rp_die_work_add(&d->totals.die[i], &lane->done.die[i]);
     d->work += lane->counts.wave_insts + (lane->idle ? RP_BOUND_SLICE_WORK : RP_BOUND_PIECE_WORK);
     lane->known = d->totals;
     struct rp_round *round = &d->rounds[lane->round % RP_ROUNDS_KEPT];
@@ -841,6 +844,7 @@ static void execute(struct rp_dispatch *d, struct rp_exec_worker *h, struct rp_w
     h->env.counts = lane->counts;
     h->done = lane->done;
     h->order = lane->order;
+    h->other_die = lane->other_die;
     h->env.log = lane->log;
     enum rp_slice_state state = rp_slice_run(h, lane);
     pthread_mutex_lock(&d->lock);

@@ -97,11 +97,27 @@ struct rp_resident_group {
     size_t touched_bytes; /**< real memory its rows and scratch may hold, roughly */
 };
 
+enum { RP_EXEC_DIES = 8 }; /**< more are not told apart */
+
+/** These are sums over workgroups that have ended. */
+struct rp_die_work {
+    uint64_t groups, waves;
+    uint64_t wave_insts; /**< as in rp_counts */
+};
+
+static inline void rp_die_work_add(struct rp_die_work *to, const struct rp_die_work *w)
+{
+    to->groups += w->groups;
+    to->waves += w->waves;
+    to->wave_insts += w->wave_insts;
+}
+
 /** These are sums over the slices up to a point of the sequence. */
 struct rp_totals {
     uint64_t groups; /**< ended */
     uint64_t wave_insts;
-    uint64_t cycles; /**< of the waves that ended */
+    uint64_t cycles;                      /**< of the waves that ended */
+    struct rp_die_work die[RP_EXEC_DIES]; /**< workgroups are dealt out to dies in turn */
 };
 
 enum rp_workgroup_slot_state {
@@ -128,6 +144,7 @@ struct rp_workgroup_slot {
     uint64_t order; /**< of the slice in the sequence */
     uint64_t round;
     uint64_t left; /**< instructions the slice may still execute */
+    int other_die; /**< as rp_observer.on_slice says */
     bool idle;     /**< it ended because every wave waits */
     bool faulted;
     struct rp_fault fault;
@@ -144,6 +161,7 @@ struct rp_exec_worker {
     uint64_t turns;                      /**< odd while it uses addresses of env.mem */
     struct rp_totals done;               /**< of the present slice */
     uint64_t order;                      /**< of the present slice */
+    int other_die;                       /**< also */
     uint32_t spent;     /**< instructions not yet taken off the dispatch's budget */
     int64_t share_left; /**< first worker: what is left of one thread's part of the budget */
     bool ordered;       /**< an ordered operation has been executed in this turn */
@@ -244,8 +262,17 @@ struct rp_observer {
      * is the next one.
      */
     void (*on_dispatch_end)(struct rp_dispatch *d);
-    /** A workgroup starts: if it is one of the sampled, its waves get their records. */
-    void (*on_group)(struct rp_dispatch *d, struct rp_group *g);
+    /**
+     * A slice is about to begin, in the order of the sequence; the lock is held.
+     * @param known  of an earlier point of the sequence: the same with any number of threads
+     * @return rp_exec_worker.other_die for the slice; -1: none
+     */
+    int (*on_slice)(struct rp_dispatch *d, const struct rp_totals *known);
+    /**
+     * A workgroup starts: if it is one of the sampled, its waves get their records.
+     * @param other_die  workgroups of which are sampled, too
+     */
+    void (*on_group)(struct rp_dispatch *d, struct rp_group *g, int other_die);
     /** A group that has rp_group.clock has ended, or will not be executed any further. */
     void (*on_group_end)(struct rp_group *g);
     /** A wave is about to execute. Returns whether it wants to know what. */

@@ -591,6 +591,7 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
     g->start_cycles = k->resident_waves ? past_cycles / k->resident_waves : 0;
     g->wave_count = kernel_group_waves(k, g->id, extent);
     g->waves_ended = g->waves_at_barrier = 0;
+    g->insts = 0;
     g->wave_budget = g->idle_turns = 0;
     rp_wave_order_begin(d->settings.order, g);
     if (g->lds_bytes)
@@ -606,7 +607,7 @@ void rp_resident_group_start(struct rp_dispatch *d, struct rp_resident_group *sl
     if (d->settings.poison)
         rp_exec_poison_group(d->settings.poison, slot);
     if (d->observed)
-        d->host->observer->on_group(d, g);
+        d->host->observer->on_group(d, g, ((const struct rp_exec_worker *)g->env)->other_die);
     if (d->checked)
         rp_exec_checker()->on_group(d, g);
 }

@@ -713,6 +713,7 @@ static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_s
     uint32_t turn = g->wave_budget < LOOK_INSTS ? g->wave_budget : LOOK_INSTS;
     uint32_t unused = turn;
     const bool polls = w->wait.armed; /* Otherwise nobody asks what its loop has cost. */
+    const uint64_t insts = h->env.counts.wave_insts;
     struct rp_counts before = {0};
     if (polls)
         before = h->env.counts;
@@ -738,6 +739,7 @@ static enum group_state run_turn(struct rp_exec_worker *h, struct rp_workgroup_s
     if (h->spent >= SPEND_INSTS)
         spend(h);
     enum group_state state = after_turn(h, g, w, step);
+    g->insts += h->env.counts.wave_insts - insts; /* A poll takes back earlier turns, too. */
     if (state == GROUP_FAULT) {
         lane->fault = w->fault;
         lane->fault.in_wave = true;
@@ -784,7 +786,12 @@ static bool begin_group(struct rp_exec_worker *h, struct rp_workgroup_slot *lane
 
 static void end_group(struct rp_exec_worker *h, struct rp_workgroup_slot *lane)
 {
+    const struct rp_group *g = &lane->slot->group;
+    const uint32_t dies = h->dispatch->arch->xcc_count;
     h->done.groups++;
+    if (dies > 1 && dies <= RP_EXEC_DIES)
+        rp_die_work_add(&h->done.die[g->linear_id % dies],
+                        &(struct rp_die_work){1, g->wave_count, g->insts});
     rp_group_clock_end(&lane->slot->group);
     rp_group_check_end(&lane->slot->group);
     rp_resident_group_give(h->spare);

@@ -114,6 +114,7 @@ struct rp_group {
     uint32_t id[3];          /**< workgroup id */
     uint64_t linear_id;
     uint64_t start_cycles; /**< modelled time of its start, since the dispatch's start */
+    uint64_t insts;        /**< executed so far, as rp_counts.wave_insts */
     uint8_t *lds;
     uint32_t lds_bytes; /**< allocated, rounded up to the hardware's granule */
     uint32_t wave_count;

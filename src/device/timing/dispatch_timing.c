@@ -18,6 +18,7 @@
 #include "device/timing/timing_counters.h"
 #include "device/timing/timing_engine.h"
 #include "device/timing/timing_model.h"
+#include "device/timing/unlike_dies.h"
 #include "device/timing/wave_record.h"
 
 /* The bytes of a thread trace have rows from the timing simulation, and a listing of the functions
@@ -274,10 +275,12 @@ struct rp_thread_watch {
 /** This is kept of a dispatch that is recorded (rp_dispatch.observed). */
 struct rp_dispatch_timing {
     struct rp_wave_record *record; /**< or NULL: it was lost */
-    struct rp_timing_stats stats;  /**< of the replay, */
-    bool simulated;                /**< if there was one, */
-    bool shared;                   /**< of an earlier launch that did the same */
-    bool counted;                  /**< and it counted: */
+    struct rp_unlike unlike;
+    bool settled;                 /**< the dispatch is over, and that is known */
+    struct rp_timing_stats stats; /**< of the replay, */
+    bool simulated;               /**< if there was one, */
+    bool shared;                  /**< of an earlier launch that did the same */
+    bool counted;                 /**< and it counted: */
     struct rp_cache_result cache_result;
     struct rp_wave_sums wave_sums;
     struct rp_thread_watch *threads; /**< who traces the replay, or NULL */
@@ -476,13 +479,9 @@ static struct rp_wave_record *record_new(const struct rp_dispatch *d, bool timed
  * alone may take more; of scattered accesses, with a line for each lane, far fewer fit. */
 enum { BYTES_PER_STEP = 12 };
 
-static void on_group(struct rp_dispatch *d, struct rp_group *g)
+static void record_group(const struct rp_dispatch *d, struct rp_group *g, struct rp_wave_record *r,
+                         int64_t index)
 {
-    const struct rp_dispatch_timing *t = d->observed;
-    struct rp_wave_record *r = t->record;
-    const int64_t index = rp_rec_index(&r->plan, g->linear_id);
-    if (index < 0)
-        return;
     struct rp_rec_group *group = &r->group[index];
     const bool is_probe = (uint64_t)index >= r->plan.count;
     const bool keeps_steps = r->keeps_steps && !is_probe;
@@ -509,6 +508,24 @@ static void on_group(struct rp_dispatch *d, struct rp_group *g)
     }
 }
 
+static void on_group(struct rp_dispatch *d, struct rp_group *g, int other_die)
+{
+    const struct rp_dispatch_timing *t = d->observed;
+    const int64_t index = rp_rec_index(&t->record->plan, g->linear_id);
+    const int64_t other =
+        index < 0 && other_die >= 0 ? rp_rec_index(&t->unlike.record->plan, g->linear_id) : -1;
+    if (index >= 0)
+        record_group(d, g, t->record, index);
+    else if (other >= 0)
+        record_group(d, g, t->unlike.record, other);
+}
+
+static int on_slice(struct rp_dispatch *d, const struct rp_totals *known)
+{
+    struct rp_dispatch_timing *t = d->observed;
+    return rp_unlike_look(&t->unlike, t->record, known->die);
+}
+
 static int on_dispatch(struct rp_dispatch *d)
 {
     const bool timed = rp_timing_mode_for(d->arch) == RP_TIMING_DETAILED ||
@@ -528,6 +545,7 @@ static void on_dispatch_end(struct rp_dispatch *d)
 {
     struct rp_dispatch_timing *t = d->observed;
     rp_record_free(t->record);
+    rp_record_free(t->unlike.record);
     watch_free(t->threads);
     free(t);
 }
@@ -545,6 +563,7 @@ static void on_retire(struct rp_wave *w, uint64_t insts, uint64_t bytes)
 
 const struct rp_observer rp_timing_observer = {.on_dispatch = on_dispatch,
                                                .on_dispatch_end = on_dispatch_end,
+                                               .on_slice = on_slice,
                                                .on_group = on_group,
                                                .on_group_end = rp_live_clock_end,
                                                .on_turn = rp_observe_turn,
@@ -634,26 +653,40 @@ static int resolve_record(struct rp_dispatch *d, struct rp_wave_record *r)
     return status;
 }
 
+static void drop_records(struct rp_dispatch_timing *t)
+{
+    rp_record_free(t->record);
+    rp_record_free(t->unlike.record);
+    t->record = t->unlike.record = NULL;
+}
+
+static int settle(struct rp_dispatch *d, struct rp_dispatch_timing *t)
+{
+    struct rp_wave_record *r = t->record;
+    r->total_waves = d->counts.waves;
+    r->total_insts = d->counts.wave_insts;
+    int status = rp_record_narrow(r);
+    if (!status)
+        status = rp_record_status(r);
+    return status ? status : rp_unlike_settle(&t->unlike, r, d->totals.die);
+}
+
 /* Resolves what was recorded. @return 0; -ENODATA nothing was recorded; -ENOMEM */
 static int prepare_record(struct rp_dispatch *d)
 {
     struct rp_dispatch_timing *t = d->observed;
-    struct rp_wave_record *r = t ? t->record : NULL;
-    if (!r || !r->keeps_steps || d->state != RP_RUN_DONE)
+    if (!t || !t->record || !t->record->keeps_steps || d->state != RP_RUN_DONE)
         return -ENODATA;
-    r->total_waves = d->counts.waves;
-    r->total_insts = d->counts.wave_insts;
-    if (r->code)
+    if (t->settled)
         return 0;
-    int status = rp_record_narrow(r);
+    int status = settle(d, t);
     if (!status)
-        status = rp_record_status(r);
-    if (!status)
-        status = resolve_record(d, r);
-    if (status) { /* Only a part of it is resolved, so it must not be simulated. */
-        rp_record_free(r);
-        t->record = NULL;
-    }
+        status = resolve_record(d, t->record);
+    if (!status && t->unlike.record)
+        status = resolve_record(d, t->unlike.record);
+    t->settled = !status;
+    if (status) /* Only a part of it is resolved, so it must not be simulated. */
+        drop_records(t);
     return status;
 }
 
@@ -665,10 +698,10 @@ static int place_record(struct rp_dispatch *d)
     if (status)
         return status;
     status = rp_record_renumber_pages(t->record);
-    if (status) {
-        rp_record_free(t->record);
-        t->record = NULL;
-    }
+    if (!status && t->unlike.record)
+        status = rp_record_renumber_pages(t->unlike.record);
+    if (status)
+        drop_records(t);
     return status;
 }
 
@@ -683,7 +716,10 @@ static int dispatch_simulate(struct rp_dispatch *d, const struct rp_arch *arch,
 {
     const struct rp_dispatch_timing *t = d->observed;
     const int status = place_record(d);
-    return status ? status : rp_engine_run(arch, t->record, watch, ret);
+    if (status)
+        return status;
+    return t->unlike.record ? rp_unlike_run(&t->unlike, arch, t->record, watch, ret)
+                            : rp_engine_run(arch, t->record, watch, ret);
 }
 
 const struct rp_wave_record *rp_dispatch_record(const struct rp_dispatch *d)
@@ -751,6 +787,26 @@ static void keep(const struct rp_dispatch_timing *t, const struct rp_simulation_
     rp_shared_simulation_keep(key, &s);
 }
 
+/* The key of what is simulated: both kinds of dies, if there are two. */
+static struct rp_simulation_key key_of(const struct rp_dispatch *d, const struct rp_arch *arch,
+                                       uint64_t caches)
+{
+    const struct rp_dispatch_timing *t = d->observed;
+    struct rp_simulation_key key = rp_simulation_key_of(arch, &d->counts, t->record, caches);
+    if (t->unlike.record) {
+        const struct rp_simulation_key other =
+            rp_simulation_key_of(arch, &d->counts, t->unlike.record, t->unlike.other_dies);
+        key.work[0] ^= rp_simulation_work(&other) * 0x9e3779b185ebca87u + t->unlike.other_dies;
+    }
+    return key;
+}
+
+static uint64_t caches_of(const struct rp_dispatch_timing *t)
+{
+    const uint64_t caches = rp_simulation_caches(t->record);
+    return t->unlike.record ? caches + 3 * rp_simulation_caches(t->unlike.record) : caches;
+}
+
 /* Takes the simulation of an earlier launch that did the same, or simulates the dispatch for it and
  * later ones. Mostly memory is where it was, which is seen without unpacking the record; else
  * pages are numbered first. A dispatch that is traced has to be simulated itself. */
@@ -761,8 +817,7 @@ static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
     if (status)
         return status;
     struct rp_cache_history *history = d->launch.history;
-    const struct rp_simulation_key there =
-        rp_simulation_key_of(arch, &d->counts, t->record, rp_cache_history_state(history));
+    const struct rp_simulation_key there = key_of(d, arch, rp_cache_history_state(history));
     const uint64_t work = rp_simulation_work(&there);
     const bool known = rp_cache_history_knows(history, work);
     if (!t->threads && (known || !history) && share(d, &there)) {
@@ -773,13 +828,14 @@ static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
     struct rp_footprint *touched =
         history && !known ? rp_footprint_of(arch, work, t->record) : NULL;
     status = rp_cache_history_warm(history, arch, t->record);
+    if (!status && t->unlike.record)
+        status = rp_cache_history_warm(history, arch, t->unlike.record);
     if (!status)
         status = place_record(d);
     rp_cache_history_add(history, arch, work, touched);
     if (status)
         return status;
-    const struct rp_simulation_key anywhere =
-        rp_simulation_key_of(arch, &d->counts, t->record, rp_simulation_caches(t->record));
+    const struct rp_simulation_key anywhere = key_of(d, arch, caches_of(t));
     if (t->threads || !share(d, &anywhere)) {
         status = d->counting == RP_COUNT_MEMORY ? simulate_counting(d, arch, &t->stats)
                                                 : simulate_traced(d, arch, &t->stats);
@@ -910,6 +966,7 @@ bool rp_dispatch_between(const struct rp_dispatch *d, const struct rp_arch *arch
     const bool counted = count_executed(d, values);
     rp_timing_bounds(arch, &d->counts, counted ? values : NULL, d->totals.groups, &low, &high);
     ret_ns[0] = 1e3 * (double)low / arch->timestamp_mhz;
-    ret_ns[1] = 1e3 * (double)high / arch->timestamp_mhz;
+    ret_ns[1] = 1e3 * (double)high / arch->timestamp_mhz *
+                rp_unlike_share(d->totals.die, d->arch->xcc_count);
     return true;
 }

@@ -652,6 +652,8 @@ static int machine_of(const struct rp_arch *arch, const struct rp_wave_record *r
                                          (double)rec->total_waves / (double)rec->plan.group_count) /
                         m.engines_per_die / m.dies;
     m.memory_channels = arch->timing->memory_channels * m.dies / m.all_dies;
+    if (rec->memory_part > 0)
+        m.memory_channels = (uint32_t)(arch->timing->memory_channels * rec->memory_part + 0.5);
     if (!m.memory_channels)
         m.memory_channels = 1;
     if (m.dies < m.all_dies)

@@ -266,6 +266,7 @@ struct rp_wave_record {
     struct rp_rec_code *code;   /**< instructions that occur, by pc */
     uint32_t code_count;
     uint64_t total_waves, total_insts; /**< of the dispatch, recorded or not */
+    double memory_part;                /**< of the memory, that the die has; 0: as others */
     bool keeps_steps;                  /**< as far as the plan's limit goes; else accesses only */
     bool keeps_accesses;               /**< also of what comes after the steps that are kept */
     bool placed;                       /**< rp_record_renumber_pages has been called */

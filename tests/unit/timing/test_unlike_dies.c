@@ -1,0 +1,178 @@
+/* Dispatches of which some dies do more than others: which of them is recorded, and what decides.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "device/timing/unlike_dies.h"
+
+#include "unit/timing/machine.h"
+
+enum { DIES = 8, GROUPS = 4096, WAVES = 4, SHORT = 20, LONG = 300, LATE = 30 };
+
+/* So many workgroups of each die have ended; dies of the mask executed LONG instructions. */
+static void work_of(struct rp_die_work die[RP_EXEC_DIES], unsigned mask, uint64_t groups)
+{
+    for (unsigned i = 0; i < DIES; i++) {
+        const uint64_t insts = mask >> i & 1 ? LONG : SHORT;
+        die[i] = (struct rp_die_work){groups, WAVES * groups, insts * WAVES * groups};
+    }
+}
+
+static void execute(struct made *m, struct rp_wave_record *r, uint64_t from, uint32_t insts)
+{
+    for (uint64_t g = from; g < r->plan.count; g++) {
+        if (!r->group[g].wave)
+            assert_true(rp_rec_begin(&r->group[g], WAVES, UINT32_MAX));
+        for (uint32_t w = 0; w < WAVES; w++)
+            for (uint32_t i = 0; i < insts; i++)
+                made_step(&r->group[g].wave[w], 0);
+    }
+    r->code = m->code;
+    r->code_count = m->codes;
+}
+
+/* The record of the first die. */
+static struct made *first_made(uint32_t insts)
+{
+    const struct rp_rec_plan plan =
+        rp_rec_timing_plan_of(rp_arch_find("gfx942"), GROUPS, WAVES, 32 / WAVES);
+    struct made *m = made_planned(&plan, WAVES, 32 / WAVES);
+    made_valu(m, 4);
+    m->record->keeps_steps = true;
+    execute(m, m->record, 0, insts);
+    m->record->total_waves = WAVES * GROUPS;
+    m->record->total_insts = insts * m->record->total_waves;
+    return m;
+}
+
+static void unlike_free(struct rp_unlike *u)
+{
+    if (u->record)
+        u->record->code = NULL;
+    rp_record_free(u->record);
+}
+
+/* What a dispatch takes whose dies of the mask execute LONG instructions and others SHORT ones. */
+static struct rp_timing_stats split(unsigned mask)
+{
+    struct made *m = first_made(mask & 1 ? LONG : SHORT);
+    struct rp_die_work die[RP_EXEC_DIES];
+    struct rp_unlike u = {0};
+    struct rp_timing_stats stats;
+    work_of(die, mask, 4);
+    const int other = rp_unlike_look(&u, m->record, die);
+    assert_true(other > 0 && u.record && ((mask >> other ^ mask) & 1));
+    assert_int_equal(rp_unlike_look(&u, m->record, die), other);
+    /* It is recorded from a later workgroup on. */
+    execute(m, u.record, LATE, mask & 1 ? SHORT : LONG);
+    work_of(die, mask, GROUPS / DIES);
+    assert_int_equal(rp_unlike_settle(&u, m->record, die), 0);
+    assert_non_null(u.record);
+    assert_int_equal(m->record->plan.first % DIES, mask & 1 ? 0 : other);
+    assert_int_equal(u.first_dies, __builtin_popcount(mask));
+    assert_int_equal(u.other_dies, DIES - u.first_dies);
+    assert_int_equal(rp_unlike_run(&u, rp_arch_find("gfx942"), m->record, NULL, &stats), 0);
+    assert_int_equal(stats.group_count, GROUPS);
+    unlike_free(&u);
+    made_free(m);
+    return stats;
+}
+
+/* The time is that of a dispatch all of whose dies execute so much. */
+static void the_slowest_die_decides(void **state)
+{
+    (void)state;
+    static const unsigned masks[] = {0xaa, 0x55, 0x01, 0x80, 0xfe};
+    struct made *all = first_made(LONG);
+    const double clocks = made_run(all).clocks;
+    made_free(all);
+    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
+        const struct rp_timing_stats s = split(masks[i]);
+        assert_true(fabs(s.clocks - clocks) < 0.02 * clocks);
+        assert_true(s.error_share < 0.02);
+    }
+}
+
+static void nothing_is_recorded_twice_where_dies_are_alike(void **state)
+{
+    (void)state;
+    struct made *m = first_made(SHORT);
+    struct rp_die_work die[RP_EXEC_DIES];
+    struct rp_unlike u = {0};
+    work_of(die, 0, 100);
+    die[3].wave_insts = die[3].wave_insts * 109 / 100;
+    assert_int_equal(rp_unlike_look(&u, m->record, die), -1);
+    work_of(die, 0xaa, 100);
+    die[6].groups = 0; /* nothing is known of it */
+    assert_int_equal(rp_unlike_look(&u, m->record, die), -1);
+    m->record->keeps_steps = false;
+    work_of(die, 0xaa, 100);
+    assert_int_equal(rp_unlike_look(&u, m->record, die), -1);
+    assert_null(u.record);
+    made_free(m);
+}
+
+/* What looked unlike at first was chance, and what a record has nothing of is not simulated. */
+static void records_that_say_nothing_are_dropped(void **state)
+{
+    (void)state;
+    for (unsigned alike = 0; alike < 2; alike++) {
+        struct made *m = first_made(SHORT);
+        struct rp_die_work die[RP_EXEC_DIES];
+        struct rp_unlike u = {0};
+        work_of(die, 0x10, 2);
+        assert_int_equal(rp_unlike_look(&u, m->record, die), 4);
+        execute(m, u.record, alike ? 0 : u.record->plan.count, LONG);
+        u.record->code = NULL;
+        work_of(die, alike ? 0 : 0x10, 500);
+        const uint64_t insts = m->record->total_insts;
+        assert_int_equal(rp_unlike_settle(&u, m->record, die), 0);
+        assert_null(u.record);
+        assert_int_equal(m->record->total_insts, insts);
+        made_free(m);
+    }
+}
+
+/* A die that streams has the part of the memory that others leave, as far as its port reaches. */
+static void memory_is_for_those_who_use_it(void **state)
+{
+    (void)state;
+    double clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = first_made(SHORT);
+        const uint32_t load = made_memory(m, RP_REC_VMEM), wait = made_wait(m, 0, 15);
+        const struct rp_rec_access read = {.flags = RP_REC_READS, .lane_bytes = 4};
+        struct rp_die_work die[RP_EXEC_DIES];
+        struct rp_unlike u = {0};
+        const unsigned mask = k ? 0xfe : 0x80;
+        work_of(die, mask, 4);
+        assert_true(rp_unlike_look(&u, m->record, die) > 0);
+        execute(m, u.record, 0, LONG / 2);
+        int64_t line = 0;
+        for (uint64_t g = 0; g < u.record->plan.count; g++)
+            for (uint32_t i = 0; i < WAVES * LONG / 20; i++, line += 8) {
+                made_access(&u.record->group[g].wave[i % WAVES], load, read, line, 8);
+                made_step(&u.record->group[g].wave[i % WAVES], wait);
+            }
+        u.record->code_count = m->codes;
+        work_of(die, mask, GROUPS / DIES);
+        assert_int_equal(rp_unlike_settle(&u, m->record, die), 0);
+        struct rp_timing_stats stats;
+        assert_int_equal(rp_unlike_run(&u, rp_arch_find("gfx942"), m->record, NULL, &stats), 0);
+        clocks[k] = fmax(stats.clocks, stats.level_clocks[RP_LEVEL_HBM]);
+        unlike_free(&u);
+        made_free(m);
+    }
+    assert_true(clocks[1] > 1.03 * clocks[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_slowest_die_decides),
+        cmocka_unit_test(nothing_is_recorded_twice_where_dies_are_alike),
+        cmocka_unit_test(records_that_say_nothing_are_dropped),
+        cmocka_unit_test(memory_is_for_those_who_use_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
