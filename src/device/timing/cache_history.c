@@ -12,6 +12,8 @@ enum {
     PAGE_BYTES = PAGE_LINES * RP_REC_LINE_BYTES,
     NEAR_PAGES = 64, /**< pages that lie so near to each other belong to one run */
     DIE_BITS = 8,    /**< of a key below */
+    HARDLY = 16,     /**< one of so many, or less */
+    MANY_TIMES = 4,  /**< the first of them does not count */
     MOST_DIES = 1 << DIE_BITS,
 };
 
@@ -26,8 +28,10 @@ struct rp_footprint {
     struct run *run;
     uint64_t run_count;
     double bytes, die_bytes; /**< of all dies, of one die: estimates if it was sampled */
+    bool complete;           /**< hardly a line is missing below, if there are any */
+    double times;            /**< how often the workgroups of a die are those of its sample */
     /* Lines with the die that touched them, and whether it wrote; none if a die touched more than
-     * its L2 holds. */
+     * its L2 holds, or twice as much if it goes round. */
     struct reached_line {
         uint64_t line;
         uint16_t die;
@@ -83,10 +87,10 @@ uint64_t rp_cache_history_state(const struct rp_cache_history *h)
 
 /* ---- what a record touches ----------------------------------------------------------------- */
 
-/** A line that main workgroups touch, and which of them was the first. */
+/** A line that main workgroups touch, and which of them was the first and the last. */
 struct reached {
     uint64_t line; /**< and its die: number << DIE_BITS | die, + 1; 0 = free */
-    uint32_t group;
+    uint32_t group, last;
     bool wrote;
 };
 
@@ -128,6 +132,7 @@ static bool reached_add(struct reached_set *s, uint64_t line, uint32_t group, bo
     s->count += !e->line;
     if (!e->line)
         *e = (struct reached){.line = line + 1, .group = group};
+    e->last = group; /* They come in order. */
     e->wrote |= wrote;
     return true;
 }
@@ -180,20 +185,44 @@ static double share_of(const struct reached_set *mains, const struct rp_wave_rec
     return probes.count ? (double)shared / (double)probes.count : 0;
 }
 
-/* Returns the lines that one die touches, the workgroups that are not recorded included: as many
- * new ones for each as in the second half of the sample. */
-static double lines_of_die(const struct reached_set *s, const struct rp_wave_record *r,
-                           uint32_t dies)
+/* Tests whether the end of a sample touches hardly any lines that were not touched long before, of
+ * those that it reads and of those that it writes: the grid goes through the same lines again and
+ * again, and the sample has all of them. Long before is by more workgroups than the end has:
+ * neighbours have lines in common. So what is new there came in by so many ends. */
+static bool repeats(const struct reached_set *s, uint64_t count)
 {
-    const uint64_t half = r->plan.count / 2;
-    const double of_die = (double)r->plan.group_count / dies;
+    enum { ENDS = 3 };
+    const uint64_t tail = (count + 7) / 8, young = count > ENDS * tail ? count - ENDS * tail : 0;
+    uint64_t all[2] = {0}, new[2] = {0};
+    for (uint64_t i = 0; i < s->size; i++) {
+        const struct reached *e = &s->at[i];
+        if (!e->line || e->last < count - tail)
+            continue;
+        all[e->wrote]++;
+        new[e->wrote] += e->group >= young;
+    }
+    return new[0] * HARDLY <= all[0] * ENDS &&new[1] * HARDLY <= all[1] * ENDS;
+}
+
+/* Returns how many new lines each workgroup touches that is not recorded: as many as those in the
+ * second half of the sample, unless it has all. */
+static double growth_of(const struct reached_set *s, const struct rp_wave_record *r)
+{
+    const uint64_t count = r->plan.count, half = count / 2;
     uint64_t late = 0;
-    if (!is_sampled(r) || !r->plan.count)
-        return (double)s->count / dies;
+    if (!is_sampled(r) || !count || repeats(s, count))
+        return 0;
     for (uint64_t i = 0; i < s->size; i++)
         late += s->at[i].line && s->at[i].group >= half;
-    const double each = (double)late / (double)(r->plan.count - half);
-    return (double)s->count + each * (of_die - (double)r->plan.count);
+    return (double)late / (double)(count - half);
+}
+
+/* Returns how many workgroups a die has for each that is recorded of it. */
+static double times_of(const struct rp_wave_record *r, uint32_t dies)
+{
+    return is_sampled(r) && r->plan.count
+               ? (double)r->plan.group_count / dies / (double)r->plan.count
+               : 1;
 }
 
 /** A page, and the first workgroup that touches it. */
@@ -209,9 +238,9 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Adds the run of some pages. What grew from the first half of a sample to all of it has gone on
- * growing before and after it. */
+ * growing before and after it, unless the sample has seen all. */
 static void add_run(struct rp_footprint *f, const struct page *page, uint64_t count,
-                    const struct rp_wave_record *r, double more)
+                    const struct rp_wave_record *r)
 {
     const uint64_t first = page[0].number, end = page[count - 1].number + 1;
     uint64_t early_first = UINT64_MAX, early_end = 0;
@@ -222,8 +251,8 @@ static void add_run(struct rp_footprint *f, const struct page *page, uint64_t co
         }
     const uint64_t pages = end - first;
     const uint64_t early = early_end > early_first ? early_end - early_first : 0;
-    const bool grows = more > 1 && early * 10 < pages * 9;
-    const uint64_t before = grows ? (uint64_t)((more - 1) / 2 * (double)pages) : 0;
+    const bool grows = f->times > 1 && !f->complete && early * 10 < pages * 9;
+    const uint64_t before = grows ? (uint64_t)((f->times - 1) / 2 * (double)pages) : 0;
     f->run[f->run_count++] =
         (struct run){.first = first > before ? first - before : 0, .end = end + before};
 }
@@ -249,11 +278,8 @@ static void merge_runs(struct rp_footprint *f)
 }
 
 static bool add_runs(struct rp_footprint *f, struct page *page, uint64_t count,
-                     const struct rp_wave_record *r, uint32_t dies)
+                     const struct rp_wave_record *r)
 {
-    const double more = is_sampled(r) && r->plan.count
-                            ? (double)r->plan.group_count / dies / (double)r->plan.count
-                            : 1;
     f->run = calloc(count ? count : 1, sizeof *f->run);
     if (!f->run)
         return false;
@@ -261,16 +287,17 @@ static bool add_runs(struct rp_footprint *f, struct page *page, uint64_t count,
     for (uint64_t from = 0, to; from < count; from = to) {
         to = from + 1;
         /* Pages of a whole record are known one by one. */
-        while (to < count && page[to].number - page[to - 1].number <= (more > 1 ? NEAR_PAGES : 1))
+        const uint64_t near = f->times > 1 ? NEAR_PAGES : 1;
+        while (to < count && page[to].number - page[to - 1].number <= near)
             to++;
-        add_run(f, page + from, to - from, r, more);
+        add_run(f, page + from, to - from, r);
     }
     merge_runs(f);
     return true;
 }
 
 static bool add_pages(struct rp_footprint *f, const struct reached_set *s,
-                      const struct rp_wave_record *r, uint32_t dies)
+                      const struct rp_wave_record *r)
 {
     struct page *page = malloc((s->count ? s->count : 1) * sizeof *page);
     uint64_t count = 0;
@@ -287,7 +314,7 @@ static bool add_pages(struct rp_footprint *f, const struct reached_set *s,
         }
         page[count++] = (struct page){number, s->at[i].group};
     }
-    const bool added = add_runs(f, page, count, r, dies);
+    const bool added = add_runs(f, page, count, r);
     free(page);
     return added;
 }
@@ -321,6 +348,12 @@ static uint32_t dies_of(const struct rp_arch *arch)
     return dies < MOST_DIES ? dies : MOST_DIES;
 }
 
+/* Tests whether a dispatch goes again and again through what it touches. */
+static bool goes_round(const struct rp_footprint *f)
+{
+    return f->complete && f->times >= MANY_TIMES;
+}
+
 struct rp_footprint *rp_footprint_of(const struct rp_arch *arch, uint64_t key,
                                      const struct rp_wave_record *r)
 {
@@ -332,12 +365,17 @@ struct rp_footprint *rp_footprint_of(const struct rp_arch *arch, uint64_t key,
     if (fits && r->plan.probes)
         share = share_of(&s, r, &fits);
     if (fits) {
-        const double lines = lines_of_die(&s, r, dies);
+        const double growth = growth_of(&s, r), of_die = (double)r->plan.group_count / dies;
+        const double lines = is_sampled(r)
+                                 ? (double)s.count + growth * (of_die - (double)r->plan.count)
+                                 : (double)s.count / dies;
         f->key = key;
+        f->complete = growth <= 0;
+        f->times = times_of(r, dies);
         f->die_bytes = lines * RP_REC_LINE_BYTES;
         f->bytes = f->die_bytes * dies / (is_sampled(r) ? 1 + share * (dies - 1) : 1);
-        fits = add_pages(f, &s, r, dies) &&
-               (f->die_bytes > (double)arch->l2_bytes || add_touches(f, &s));
+        const double most = (double)arch->l2_bytes * (goes_round(f) ? 2 : 1);
+        fits = add_pages(f, &s, r) && (f->die_bytes > most || add_touches(f, &s));
     }
     free(s.at);
     if (fits)
@@ -404,10 +442,29 @@ static bool written_elsewhere(const struct rp_cache_history *h, unsigned until,
     return false;
 }
 
-static int add_lines(const struct rp_cache_history *h, unsigned dispatches,
-                     struct rp_rec_warm *warm)
+/* Of a dispatch that goes round, the sample is one time from the middle: what earlier times have
+ * left in the L2 is there, and what they have written is not written to memory once more. The first
+ * time is left out of account, so this is said only where it finds nearly all in the Infinity
+ * Cache. */
+static bool has_gone_round(const struct rp_footprint *own, const struct rp_rec_warm *warm)
 {
-    uint64_t count = 0;
+    uint64_t pages = 0, cold = 0;
+    if (!own || !goes_round(own))
+        return false;
+    for (uint64_t i = 0; i < own->run_count; i++)
+        for (uint64_t page = own->run[i].first; page < own->run[i].end; page++) {
+            pages++;
+            cold += !warm_page(warm, page);
+        }
+    return cold * HARDLY <= pages;
+}
+
+/* Of what earlier dispatches have left, lines that the dispatch itself left a moment ago are last.
+ */
+static int add_lines(const struct rp_cache_history *h, unsigned dispatches,
+                     const struct rp_footprint *own, struct rp_rec_warm *warm)
+{
+    uint64_t count = own ? own->line_count : 0;
     for (unsigned i = 0; i < dispatches; i++)
         count += h->dispatch[i]->line_count;
     warm->line = malloc((count ? count : 1) * sizeof *warm->line);
@@ -417,13 +474,17 @@ static int add_lines(const struct rp_cache_history *h, unsigned dispatches,
         for (uint64_t k = 0; k < h->dispatch[i]->line_count; k++) {
             const struct reached_line *t = &h->dispatch[i]->line[k];
             if (!written_elsewhere(h, i, t))
-                warm->line[warm->line_count++] = (struct rp_rec_warm_line){t->line, t->die, i};
+                warm->line[warm->line_count++] =
+                    (struct rp_rec_warm_line){.number = t->line, .die = t->die, .age = i + 1};
         }
+    for (uint64_t k = 0; own && k < own->line_count; k++)
+        warm->line[warm->line_count++] = (struct rp_rec_warm_line){
+            .number = own->line[k].line, .die = own->line[k].die, .dirty = own->line[k].wrote};
     return 0;
 }
 
 int rp_cache_history_warm(const struct rp_cache_history *h, const struct rp_arch *arch,
-                          struct rp_wave_record *record)
+                          const struct rp_footprint *own, struct rp_wave_record *record)
 {
     if (!h || !h->count || record->warm || record->placed)
         return 0;
@@ -436,7 +497,7 @@ int rp_cache_history_warm(const struct rp_cache_history *h, const struct rp_arch
     warm->dispatches = in_mall;
     warm->in_mall = warm_page;
     record->warm = warm;
-    return add_lines(h, in_l2, warm);
+    return add_lines(h, in_l2, has_gone_round(own, warm) ? own : NULL, warm);
 }
 
 /* ---- the history --------------------------------------------------------------------------- */
@@ -449,9 +510,10 @@ static unsigned place_of(const struct rp_cache_history *h, uint64_t key)
     return i;
 }
 
-bool rp_cache_history_knows(const struct rp_cache_history *h, uint64_t key)
+const struct rp_footprint *rp_cache_history_find(const struct rp_cache_history *h, uint64_t key)
 {
-    return h && place_of(h, key) < h->count;
+    const unsigned at = h ? place_of(h, key) : 0;
+    return h && at < h->count ? h->dispatch[at] : NULL;
 }
 
 /* Drops dispatches of which no cache remembers anything. */

@@ -9,7 +9,8 @@
  * the host schedules them.
  *
  * A sample of a dispatch's workgroups tells what the others touched: runs of pages that grow with
- * the sample grow on, and so do the bytes.
+ * the sample grow on, and so do the bytes. A sample whose end touches nothing that is new has seen
+ * everything.
  */
 #ifndef RP_DEVICE_TIMING_CACHE_HISTORY_H
 #define RP_DEVICE_TIMING_CACHE_HISTORY_H
@@ -20,6 +21,7 @@
 #include "device/timing/wave_record.h"
 
 struct rp_arch;
+struct rp_footprint;
 
 /** Makes a history without dispatches. NULL: no memory. */
 struct rp_cache_history *rp_cache_history_new(void);
@@ -36,13 +38,14 @@ uint64_t rp_cache_history_state(const struct rp_cache_history *h);
 /**
  * Notes what a record's dispatch has in the caches when it starts, in record->warm. The record is
  * not renumbered yet.
+ * @param own  what the dispatch itself touches, or NULL
  * @return 0 or -ENOMEM
  */
 int rp_cache_history_warm(const struct rp_cache_history *h, const struct rp_arch *arch,
-                          struct rp_wave_record *record);
+                          const struct rp_footprint *own, struct rp_wave_record *record);
 
-/** Tests whether the history knows what a dispatch with that key touches. */
-bool rp_cache_history_knows(const struct rp_cache_history *h, uint64_t key);
+/** Returns what a dispatch with that key touches, or NULL: the history does not know it. */
+const struct rp_footprint *rp_cache_history_find(const struct rp_cache_history *h, uint64_t key);
 
 /**
  * Returns what a record's dispatch touches. The record is not renumbered yet.

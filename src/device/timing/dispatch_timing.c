@@ -819,7 +819,7 @@ static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
     struct rp_cache_history *history = d->launch.history;
     const struct rp_simulation_key there = key_of(d, arch, rp_cache_history_state(history));
     const uint64_t work = rp_simulation_work(&there);
-    const bool known = rp_cache_history_knows(history, work);
+    const struct rp_footprint *known = rp_cache_history_find(history, work);
     if (!t->threads && (known || !history) && share(d, &there)) {
         rp_cache_history_add(history, arch, work, NULL);
         return 0;
@@ -827,9 +827,9 @@ static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
     /* What it touches is known by address, so it is found before pages are renumbered. */
     struct rp_footprint *touched =
         history && !known ? rp_footprint_of(arch, work, t->record) : NULL;
-    status = rp_cache_history_warm(history, arch, t->record);
+    status = rp_cache_history_warm(history, arch, touched ? touched : known, t->record);
     if (!status && t->unlike.record)
-        status = rp_cache_history_warm(history, arch, t->unlike.record);
+        status = rp_cache_history_warm(history, arch, NULL, t->unlike.record);
     if (!status)
         status = place_record(d);
     rp_cache_history_add(history, arch, work, touched);

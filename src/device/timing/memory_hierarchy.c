@@ -274,9 +274,14 @@ static int open_tags(struct rp_tags *t, uint64_t lines, uint32_t ways)
 /* Puts the lines that a die's L2 holds at the start into its tags, which are empty. */
 static void warm_l2(struct rp_tags *t, const struct rp_rec_warm *warm, uint32_t die)
 {
-    for (uint64_t i = 0; warm && i < warm->line_count; i++)
-        if (warm->line[i].die == die && !rp_tags_find(t, warm->line[i].number))
-            tags_insert(t, warm->line[i].number, 0)->dirty = SECTORS << VALID;
+    for (uint64_t i = 0; warm && i < warm->line_count; i++) {
+        const struct rp_rec_warm_line *line = &warm->line[i];
+        struct rp_tag *tag = line->die == die ? rp_tags_find(t, line->number) : NULL;
+        if (!tag && line->die == die)
+            tag = tags_insert(t, line->number, 0);
+        if (tag)
+            tag->dirty |= SECTORS << VALID | (line->dirty ? HALVES : 0);
+    }
 }
 
 int rp_hierarchy_open(struct rp_hierarchy *h, uint32_t cu)

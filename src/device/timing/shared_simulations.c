@@ -230,7 +230,7 @@ uint64_t rp_simulation_caches(const struct rp_wave_record *record)
     for (uint64_t i = 0; i < warm->page_count; i++)
         any |= warm->page[i];
     for (uint64_t i = 0; i < warm->line_count; i++)
-        hash_word(&h, warm->line[i].number << 8 | warm->line[i].die);
+        hash_word(&h, warm->line[i].number << 9 | warm->line[i].dirty << 8 | warm->line[i].die);
     hash_end(&h, value);
     return any || warm->line_count ? value[0] | 1 : RP_CACHES_COLD;
 }

@@ -245,7 +245,8 @@ struct rp_rec_warm {
     struct rp_rec_warm_line {
         uint64_t number;
         uint32_t die;
-        uint32_t age; /**< how many dispatches ago: the largest come first */
+        uint32_t age; /**< how many dispatches ago: the largest come first; 0: of the same one */
+        bool dirty;   /**< it has been written, and not been written to memory */
     } * line;         /**< in the L2 of a die */
     uint64_t line_count;
 };
