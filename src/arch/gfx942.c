@@ -75,24 +75,26 @@ static const struct rp_arch_product products[] = {
 static const struct rp_arch_timing timing = {
     /* ROCm Compute Profiler documentation, "Local data share". */
     .lds_read_port_bytes = 64,
-    .lds_clocks = 51,                  /* [mt4g] 51.3 */
-    .scalar_l1_clocks = 48,            /* [mt4g] */
-    .scalar_l2_clocks = 172,           /* [mt4g] 48, and 124 for a miss */
-    .l1_clocks = 116,                  /* [mt4g] */
-    .l2_clocks = 209,                  /* [SC25] 101 ns at 2051 MHz; [mt4g] 288, of a virtual one */
-    .mall_clocks = 456,                /* [SC25] 217 ns; [CC] 218 ns */
-    .hbm_clocks = 900,                 /* [mt4g] mean; p50 876 */
-    .store_clocks = 351,               /* fitted to gpu-stream with few waves [SC25] */
-    .l1_bytes_per_clock = 64,          /* [SC25] gpu-cache, 61; see .roofline */
-    .l2_read_bytes_per_clock = 57.38,  /* [mt4g] 14,365 GiB/s; the peak is 128 */
-    .l2_again_bytes_per_clock = 110,   /* [SC25] gpu-cache, 27 to 29 TB/s */
-    .l2_write_bytes_per_clock = 26.21, /* [mt4g] 6,562 GiB/s */
-    .die_bytes_per_clock = 305,        /* [SC25] gpu-l2-cache, 5.0 TB/s of eight dies; [RRZE] 5.4 */
-    .hbm_read_share = 0.83,            /* fitted to gpu-stream read [SC25], and */
-    .hbm_write_share = 0.875,          /* to init, with few waves and with many */
-    .hbm_turn_share = 2,               /* fitted to copies: [BS] */
-    .memory_channels = 128,            /* [WP] 8 stacks of 16 channels */
-    .inst_l1_bytes = RP_KIB(64),       /* [WP] shared by two CUs */
+    .lds_clocks = 51,                 /* [mt4g] 51.3 */
+    .scalar_l1_clocks = 48,           /* [mt4g] */
+    .scalar_l2_clocks = 172,          /* [mt4g] 48, and 124 for a miss */
+    .l1_clocks = 116,                 /* [mt4g] */
+    .l2_clocks = 209,                 /* [SC25] 101 ns at 2051 MHz; [mt4g] 288, of a virtual one */
+    .mall_clocks = 456,               /* [SC25] 217 ns; [CC] 218 ns */
+    .hbm_clocks = 900,                /* [mt4g] mean; p50 876 */
+    .store_clocks = 351,              /* fitted to gpu-stream with few waves [SC25] */
+    .l1_bytes_per_clock = 64,         /* [SC25] gpu-cache, 61; see .roofline */
+    .l2_read_bytes_per_clock = 57.38, /* [mt4g] 14,365 GiB/s; the peak is 128 */
+    .l2_again_bytes_per_clock = 110,  /* [SC25] gpu-cache, 27 to 29 TB/s */
+    /* Fitted: gpu-l2-stream writes 7.8 TB/s [RRZE], launches included; [mt4g] 6,562 GiB/s, which
+     * are 26, in a virtual machine. */
+    .l2_write_bytes_per_clock = 32,
+    .die_bytes_per_clock = 305,  /* [SC25] gpu-l2-cache, 5.0 TB/s of eight dies; [RRZE] 5.4 */
+    .hbm_read_share = 0.83,      /* fitted to gpu-stream read [SC25], and */
+    .hbm_write_share = 0.875,    /* to init, with few waves and with many */
+    .hbm_turn_share = 2,         /* fitted to copies: [BS] */
+    .memory_channels = 128,      /* [WP] 8 stacks of 16 channels */
+    .inst_l1_bytes = RP_KIB(64), /* [WP] shared by two CUs */
     /* Assumed: [mt4g]'s latency of the L2. Of a copy [RPC] counts 3449 fetches that wait for 160
      * lines, here there are 0.6 times as many. */
     .code_clocks = 288,

@@ -19,7 +19,7 @@
     .l2_clocks = 209, .store_clocks = 351,                                                         \
     .l1_bytes_per_clock = 128, /* [DS] 128 bytes per clock and CU; gfx942 has 64 */                \
         .l2_read_bytes_per_clock = 57.38, .l2_again_bytes_per_clock = 110,                         \
-    .l2_write_bytes_per_clock = 26.21, .hbm_read_share = 0.83, .hbm_write_share = 0.875,           \
+    .l2_write_bytes_per_clock = 32, .hbm_read_share = 0.83, .hbm_write_share = 0.875,              \
     .hbm_turn_share = 2, .engine_group_clocks = 14, .engine_wave_clocks = 3.5,                     \
     .memory_channels = 128, /* [DS] 8 stacks of 16 channels */                                     \
         .inst_l1_bytes = RP_KIB(64), .code_clocks = 288,                                           \

@@ -569,7 +569,7 @@ enum rp_hip_form {
  */
 enum {
     RP_TIMING_COUNTS_VERSION = 2,
-    RP_TIMING_DETAILED_VERSION = 18,
+    RP_TIMING_DETAILED_VERSION = 19,
     RP_TIMING_OFF_VERSION = 1,
 };
 

@@ -444,7 +444,7 @@ static bool written_elsewhere(const struct rp_cache_history *h, unsigned until,
 
 /* Of a dispatch that goes round, the sample is one time from the middle: what earlier times have
  * left in the L2 is there, and what they have written is not written to memory once more. The first
- * time is left out of account, so this is said only where it finds nearly all in the Infinity
+ * time is left out of account, so this holds only where it finds nearly all in the Infinity
  * Cache. */
 static bool has_gone_round(const struct rp_footprint *own, const struct rp_rec_warm *warm)
 {

@@ -56,7 +56,7 @@ says err '--pmc SQ_WAVE: the software device has no such counter, did you mean S
 expect 2 rocm-perf profile --device software --pmc sq_insts_valu ./vector_copy
 says err 'did you mean SQ_INSTS_VALU?'
 expect 2 rocm-perf profile --device software --pmc TCP_UTCL1_TRANSLATION_HIT ./vector_copy
-says err '--pmc TCP_UTCL1_TRANSLATION_HIT: the software device cannot count it: address translation'
+says err '--pmc TCP_UTCL1_TRANSLATION_HIT: the software device cannot count it: translations of addresses'
 expect 2 rocm-perf profile --device software --pmc TA_TA_BUSY ./vector_copy
 says err '--pmc TA_TA_BUSY: the software device counts it with --timing detailed only'
 
