@@ -568,7 +568,7 @@ enum rp_hip_form {
  * whatever changes the times of a kernel.
  */
 enum {
-    RP_TIMING_COUNTS_VERSION = 2,
+    RP_TIMING_COUNTS_VERSION = 3,
     RP_TIMING_DETAILED_VERSION = 19,
     RP_TIMING_OFF_VERSION = 1,
 };

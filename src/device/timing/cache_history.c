@@ -31,7 +31,7 @@ struct rp_footprint {
     bool complete;           /**< hardly a line is missing below, if there are any */
     double times;            /**< how often the workgroups of a die are those of its sample */
     /* Lines with the die that touched them, and whether it wrote; none if a die touched more than
-     * its L2 holds, or twice as much if it goes round. */
+     * its L2 holds. */
     struct reached_line {
         uint64_t line;
         uint16_t die;
@@ -348,12 +348,6 @@ static uint32_t dies_of(const struct rp_arch *arch)
     return dies < MOST_DIES ? dies : MOST_DIES;
 }
 
-/* Tests whether a dispatch goes again and again through what it touches. */
-static bool goes_round(const struct rp_footprint *f)
-{
-    return f->complete && f->times >= MANY_TIMES;
-}
-
 struct rp_footprint *rp_footprint_of(const struct rp_arch *arch, uint64_t key,
                                      const struct rp_wave_record *r)
 {
@@ -374,8 +368,7 @@ struct rp_footprint *rp_footprint_of(const struct rp_arch *arch, uint64_t key,
         f->times = times_of(r, dies);
         f->die_bytes = lines * RP_REC_LINE_BYTES;
         f->bytes = f->die_bytes * dies / (is_sampled(r) ? 1 + share * (dies - 1) : 1);
-        const double most = (double)arch->l2_bytes * (goes_round(f) ? 2 : 1);
-        fits = add_pages(f, &s, r) && (f->die_bytes > most || add_touches(f, &s));
+        fits = add_pages(f, &s, r) && (f->die_bytes > (double)arch->l2_bytes || add_touches(f, &s));
     }
     free(s.at);
     if (fits)
@@ -412,13 +405,18 @@ static unsigned remembered(const struct rp_cache_history *h, double bytes, bool 
     return count;
 }
 
-static bool warm_page(const struct rp_rec_warm *warm, uint64_t page)
+/* Tests whether one of the latest dispatches touched a page. */
+static bool touched(const struct rp_cache_history *h, unsigned dispatches, uint64_t page)
 {
-    const struct rp_cache_history *h = warm->history;
-    for (unsigned i = 0; i < warm->dispatches; i++)
+    for (unsigned i = 0; i < dispatches; i++)
         if (has_page(h->dispatch[i], page))
             return true;
     return false;
+}
+
+static bool warm_page(const struct rp_rec_warm *warm, uint64_t page)
+{
+    return touched(warm->history, warm->dispatches, page);
 }
 
 /* Lines of an L2 that another die has written since are gone. */
@@ -442,19 +440,20 @@ static bool written_elsewhere(const struct rp_cache_history *h, unsigned until,
     return false;
 }
 
-/* Of a dispatch that goes round, the sample is one time from the middle: what earlier times have
- * left in the L2 is there, and what they have written is not written to memory once more. The first
- * time is left out of account, so this holds only where it finds nearly all in the Infinity
- * Cache. */
-static bool has_gone_round(const struct rp_footprint *own, const struct rp_rec_warm *warm)
+/* Of a dispatch that goes through the same lines again and again, the sample is one time from the
+ * middle: what earlier times have left in the L2 is there, and what they have written is not
+ * written to memory once more. The first time is left out of account, so this holds only where
+ * dispatches of which the L2 has everything touched nearly all pages before. */
+static bool has_gone_round(const struct rp_footprint *own, const struct rp_cache_history *h,
+                           unsigned in_l2)
 {
     uint64_t pages = 0, cold = 0;
-    if (!own || !goes_round(own))
+    if (!own || !own->complete || own->times < MANY_TIMES)
         return false;
     for (uint64_t i = 0; i < own->run_count; i++)
         for (uint64_t page = own->run[i].first; page < own->run[i].end; page++) {
             pages++;
-            cold += !warm_page(warm, page);
+            cold += !touched(h, in_l2, page);
         }
     return cold * HARDLY <= pages;
 }
@@ -497,7 +496,7 @@ int rp_cache_history_warm(const struct rp_cache_history *h, const struct rp_arch
     warm->dispatches = in_mall;
     warm->in_mall = warm_page;
     record->warm = warm;
-    return add_lines(h, in_l2, has_gone_round(own, warm) ? own : NULL, warm);
+    return add_lines(h, in_l2, has_gone_round(own, h, in_l2) ? own : NULL, warm);
 }
 
 /* ---- the history --------------------------------------------------------------------------- */
