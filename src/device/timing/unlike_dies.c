@@ -246,6 +246,11 @@ static double clocks_of(const struct kind *k)
     return fmax(s->clocks, fmax(s->level_clocks[RP_LEVEL_L2], s->level_clocks[RP_LEVEL_MALL]));
 }
 
+static unsigned slower_of(const struct kind kind[2])
+{
+    return clocks_of(&kind[1]) > clocks_of(&kind[0]);
+}
+
 /* Returns the clocks of the memory that all dies need. Each kind was simulated with its die's part
  * of it. */
 static double memory_clocks(const struct kind *a, const struct kind *b)
@@ -292,11 +297,12 @@ int rp_unlike_run(const struct rp_unlike *u, const struct rp_arch *arch,
     }
     if (status)
         return status;
-    const unsigned slower = clocks_of(&kind[1]) > clocks_of(&kind[0]);
+    unsigned slower = slower_of(kind);
     const double memory = memory_clocks(&kind[0], &kind[1]);
     record[slower]->memory_part = memory_part(&kind[slower], &kind[!slower]);
     if (record[slower]->memory_part > 0)
         status = rp_engine_run(arch, record[slower], NULL, &kind[slower].stats);
+    slower = slower_of(kind); /* With more memory it may be faster than the other kind. */
     if (!status && watch) {
         struct rp_timing_stats unused;
         status = rp_engine_run(arch, first, watch, &unused);
