@@ -193,9 +193,9 @@ void rp_arch_set_clock(struct rp_arch *arch, uint32_t mhz, struct rp_arch_timing
 {
     const struct rp_arch_timing *own = arch->timing;
     const double part = (double)mhz / arch->engine_clock_mhz;
-    const uint32_t on_die = own ? own->l2_clocks : 0;
+    const uint32_t on_die = own ? own->l2_clocks : 0, highest = arch->engine_clock_mhz;
 
-    if (mhz == arch->engine_clock_mhz)
+    if (mhz == highest)
         return;
     arch->engine_clock_mhz = mhz;
     arch->hbm_latency_cycles = latency_at(part, arch->hbm_latency_cycles, on_die);
@@ -204,7 +204,7 @@ void rp_arch_set_clock(struct rp_arch *arch, uint32_t mhz, struct rp_arch_timing
     *ret_timing = *own;
     ret_timing->mall_clocks = latency_at(part, own->mall_clocks, on_die);
     ret_timing->hbm_clocks = latency_at(part, own->hbm_clocks, on_die);
-    ret_timing->die_bytes_per_clock = own->die_bytes_per_clock / part;
+    ret_timing->highest_clock_mhz = highest;
     ret_timing->launch_clocks = latency_at(part, own->launch_clocks, 0);
     arch->timing = ret_timing;
 }

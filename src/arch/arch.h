@@ -59,7 +59,9 @@ struct rp_arch_timing {
     double l2_read_bytes_per_clock;  /**< of one channel, as sustained */
     double l2_again_bytes_per_clock; /**< the same for a line that was read a moment ago */
     double l2_write_bytes_per_clock;
-    /** Of one die, from and to the Infinity Cache and memory together; 0: as fast as memory. */
+    uint32_t highest_clock_mhz; /**< where another one is modelled; 0: that is the highest */
+    /** Of one die, from and to the Infinity Cache and memory together, at the highest clock; 0: as
+     * fast as memory. */
     double die_bytes_per_clock;
     double hbm_read_share, hbm_write_share; /**< of its peak, as sustained */
     double hbm_turn_share;    /**< more that a request takes that follows one of the other kind */

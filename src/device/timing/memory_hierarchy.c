@@ -217,7 +217,9 @@ static uint32_t service(double bytes, double bytes_per_clock)
 static void set_rates(struct rp_hierarchy *h)
 {
     const struct rp_arch_timing *t = h->m.arch->timing;
-    const double peak = h->m.arch->hbm_peak_gbps * 1e3 / h->m.arch->engine_clock_mhz;
+    const uint32_t mhz = h->m.arch->engine_clock_mhz;
+    const uint32_t highest = t->highest_clock_mhz ? t->highest_clock_mhz : mhz;
+    const double peak = h->m.arch->hbm_peak_gbps * 1e3 / highest;
     const double channel = peak / t->memory_channels;
     h->read_64ths[RP_LEVEL_SCALAR_L1] = service(HALF_BYTES, t->scalar_l1_bytes_per_clock);
     h->read_64ths[RP_LEVEL_L2] = service(RP_REC_LINE_BYTES, t->l2_read_bytes_per_clock);
@@ -227,6 +229,7 @@ static void set_rates(struct rp_hierarchy *h)
     h->write_64ths[RP_LEVEL_MALL] = service(HALF_BYTES, t->die_bytes_per_clock);
     h->read_64ths[RP_LEVEL_HBM] = service(RP_REC_LINE_BYTES, t->hbm_read_share * channel);
     h->write_64ths[RP_LEVEL_HBM] = service(HALF_BYTES, t->hbm_write_share * channel);
+    h->beyond_65536ths = (uint32_t)ceil(65536.0 * mhz / highest);
 }
 
 static uint32_t scalar_caches(const struct rp_machine *m)
@@ -331,12 +334,23 @@ void rp_hierarchy_release(struct rp_hierarchy *h)
 
 /* ---- servers ------------------------------------------------------------------------------- */
 
+/* What lies beyond the dies takes as long as at the highest clock. What that is less than a whole
+ * 64th is left to the next request. */
+static uint32_t beyond_dies(const struct rp_hierarchy *h, struct rp_server *v, uint32_t cost_64ths)
+{
+    const uint64_t cost = (uint64_t)cost_64ths * h->beyond_65536ths + v->rest;
+    v->rest = (uint16_t)cost;
+    return (uint32_t)(cost >> 16);
+}
+
 /* Occupies a server of a level; returns the clock at which it begins. */
 static uint64_t serve(struct rp_hierarchy *h, enum rp_level level, struct rp_server *v,
                       uint64_t clock, uint32_t cost_64ths)
 {
     const uint64_t now = clock * SCALE;
     uint64_t begin = v->free;
+    if (level == RP_LEVEL_MALL || level == RP_LEVEL_HBM)
+        cost_64ths = beyond_dies(h, v, cost_64ths);
     if (h->work_64ths)
         h->work_64ths[level] += cost_64ths;
     h->stats[level].busy_clocks +=

@@ -236,6 +236,7 @@ struct rp_server {
     uint64_t gap_begin, gap_end; /**< nor in between, last before that */
     uint64_t pending_until;      /**< of the L2: requests are under way till then; clocks */
     bool wrote;                  /**< of the memory: the latest request was a write */
+    uint16_t rest;               /**< beyond the dies: what is left of a 64th, in 65536ths of it */
 };
 
 struct rp_hierarchy {
@@ -255,8 +256,10 @@ struct rp_hierarchy {
     struct rp_server *l2_channel;  /**< per channel of each die: that reads, and that writes */
     struct rp_server *port;        /**< of each die, to the Infinity Cache and memory */
     struct rp_server *hbm_channel;
-    uint32_t read_64ths[RP_LEVELS], write_64ths[RP_LEVELS]; /**< a line; 64 bytes written */
-    uint32_t again_64ths; /**< L2: a line that was read a moment ago */
+    /** A line; 64 bytes written. Beyond the dies: 64ths of the highest clock. */
+    uint32_t read_64ths[RP_LEVELS], write_64ths[RP_LEVELS];
+    uint32_t beyond_65536ths; /**< 65536 * the modelled clock / the highest */
+    uint32_t again_64ths;     /**< L2: a line that was read a moment ago */
     /* The lines that have come to the MALL are in an open-addressing map, whose oldest line goes
      * first when it is full.
      */

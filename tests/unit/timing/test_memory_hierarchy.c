@@ -352,6 +352,47 @@ static void a_scalar_cache_serves_a_line_a_clock(void **state)
 
 /* ---- servers ------------------------------------------------------------------------------- */
 
+/* Requests that follow one another take as many nanoseconds at any clock of any product, less than
+ * a 64th of a clock for all of them apart: never less, and 0.01 % more at most. */
+static void memory_is_as_fast_at_any_clock(void **state)
+{
+    (void)state;
+    const enum rp_level levels[] = {RP_LEVEL_MALL, RP_LEVEL_HBM};
+    const uint32_t requests = 64;
+    unsigned count, products = 0;
+    const struct rp_arch *const *all = rp_arch_all(&count);
+    for (unsigned i = 0; i < count; i++)
+        for (uint32_t k = 0; k < all[i]->product_count; k++) {
+            char spec[64];
+            struct rp_arch own;
+            if (rp_arch_spec(all[i]->name, all[i]->products[k].name, spec, sizeof spec) != 0 ||
+                rp_arch_select(spec, &own) != 0 || !own.timing)
+                continue;
+            products++;
+            for (uint32_t mhz = RP_ARCH_LOWEST_CLOCK_MHZ; mhz <= own.engine_clock_mhz; mhz++)
+                for (unsigned at = 0; at < 4; at++) {
+                    struct rp_arch arch = own;
+                    struct rp_arch_timing timing;
+                    struct rp_level_stats stats[RP_LEVELS] = {{0}};
+                    rp_arch_set_clock(&arch, mhz, &timing);
+                    struct rp_hierarchy h = {.m.arch = &arch, .stats = stats};
+                    struct rp_server v = {0};
+                    set_rates(&h);
+                    const uint32_t cost =
+                        at % 2 ? h.write_64ths[levels[at / 2]] : h.read_64ths[levels[at / 2]];
+                    for (uint32_t n = 0; n < requests; n++)
+                        serve(&h, levels[at / 2], &v, 0, cost);
+                    const double takes = (double)cost * requests * mhz / own.engine_clock_mhz;
+                    if (!((double)v.free > takes - 1 && (double)v.free <= takes * 1.0001))
+                        fail_msg("%s at %u MHz: %llu of %g", spec, mhz, (unsigned long long)v.free,
+                                 takes);
+                    if (mhz == own.engine_clock_mhz)
+                        assert_int_equal(v.free, cost * requests);
+                }
+        }
+    assert_true(products >= 8);
+}
+
 /* What is asked for later in the order of calls, but comes to the memory earlier, does not wait for
  * what was reserved ahead; what comes at the same time does. */
 static void reservations_leave_the_time_before_them(void **state)
@@ -501,6 +542,7 @@ int main(void)
         cmocka_unit_test(lines_come_again_for_late_readers),
         cmocka_unit_test(an_l1_holds_its_bytes),
         cmocka_unit_test(a_scalar_cache_serves_a_line_a_clock),
+        cmocka_unit_test(memory_is_as_fast_at_any_clock),
         cmocka_unit_test(reservations_leave_the_time_before_them),
         cmocka_unit_test(test_order),
     };
