@@ -156,9 +156,9 @@ char *rp_asked_device_counters(const struct rp_profile_cli *options,
 
 /* --- what is missing ------------------------------------------------------------------------ */
 
-/* Finds the first of these that needs recorded accesses, and how many there are. A launch has all
- * of them or none. @p names is cut into pieces. */
-static const char *first_of_caches(char *names, size_t *ret_count)
+/* Finds the first of a kind, and how many there are. A launch has all of them or none. @p names is
+ * cut into pieces. */
+static const char *first_of(enum rp_device_counter_kind kind, char *names, size_t *ret_count)
 {
     const char *first = NULL;
     char *rest = names;
@@ -167,7 +167,7 @@ static const char *first_of_caches(char *names, size_t *ret_count)
     for (char *name; (name = strsep(&rest, ",")) != NULL;) {
         const struct rp_device_counter_row *row = rp_device_counter_find(name);
 
-        if (!row || row->kind != RP_COUNTER_CACHES)
+        if (!row || row->kind != kind)
             continue;
         first = first ? first : name;
         ++*ret_count;
@@ -186,9 +186,11 @@ static bool has_counter(const struct rp_counters *set, const struct rp_counted_d
     return false;
 }
 
-void rp_warn_of_missing_counters(const struct rp_profile_cli *options,
-                                 const struct rp_profile_session *session)
+static void warn_of_missing(const struct rp_profile_cli *options,
+                            const struct rp_profile_session *session,
+                            enum rp_device_counter_kind kind)
 {
+    const bool caches = kind == RP_COUNTER_CACHES;
     const struct rp_counters *set = session->counters;
     rp_autofree uint64_t *lacking = rp_alloc_zero(set->kernel_count + 1, sizeof *lacking);
     rp_autobuf names = {0}, others = {0}, more = {0};
@@ -196,7 +198,7 @@ void rp_warn_of_missing_counters(const struct rp_profile_cli *options,
     const char *name;
 
     list_asked(options, session, &names);
-    name = names.len ? first_of_caches(names.data, &asked) : NULL;
+    name = names.len ? first_of(kind, names.data, &asked) : NULL;
     for (size_t i = 0; name && i < set->dispatch_count; i++)
         if (!has_counter(set, &set->dispatches[i], name))
             lacking[set->dispatches[i].kernel]++;
@@ -208,13 +210,23 @@ void rp_warn_of_missing_counters(const struct rp_profile_cli *options,
     if (!kernels)
         return;
     if (asked > 1)
-        rp_buf_printf(&others, " and %zu other counters of caches and LDS", asked - 1);
+        rp_buf_printf(&others, " and %zu other counters of %s", asked - 1,
+                      caches ? "caches and LDS" : "waves");
     if (kernels > 1)
         rp_buf_printf(&more, " and of %zu other kernels", kernels - 1);
-    rp_cli_note("warning: %s%s are missing for %llu launch%s of %s%s: of what their sampled "
-                "workgroups access too little was recorded (--list-counters: caches)",
-                name, rp_buf_text(&others), (unsigned long long)lacking[first],
-                lacking[first] > 1 ? "es" : "", set->kernels[first], rp_buf_text(&more));
+    rp_cli_note("warning: %s%s are missing for %llu launch%s of %s%s: %s", name,
+                rp_buf_text(&others), (unsigned long long)lacking[first],
+                lacking[first] > 1 ? "es" : "", set->kernels[first], rp_buf_text(&more),
+                caches ? "of what their sampled workgroups access too little was recorded "
+                         "(--list-counters: caches), or their dies do unlike work"
+                       : "their dies do unlike work");
+}
+
+void rp_warn_of_missing_counters(const struct rp_profile_cli *options,
+                                 const struct rp_profile_session *session)
+{
+    warn_of_missing(options, session, RP_COUNTER_CACHES);
+    warn_of_missing(options, session, RP_COUNTER_WAVES);
 }
 
 struct search {

@@ -489,8 +489,9 @@ void rp_counter_results_release(struct rp_counter_results *counted);
 enum rp_counting rp_counter_values(const struct rp_arch *arch, const struct rp_dispatch *dispatch,
                                    uint64_t ticks, uint64_t *values);
 
-/** @param replayed  the dispatch was, by detailed timing */
-bool rp_counter_is_known(enum rp_device_counter_kind kind, enum rp_counting known, bool replayed);
+/** @param known  as rp_counter_values() returned it for the dispatch */
+bool rp_counter_is_known(enum rp_device_counter_kind kind, enum rp_counting known,
+                         const struct rp_dispatch *dispatch);
 
 /**
  * Adds the results of a dispatch that is done and has its time. It is called before the signal

@@ -111,10 +111,11 @@ static double value_of(const uint64_t *values, uint32_t counter)
     return sizes ? (double)values[counter] / 1024 : (double)values[counter];
 }
 
-bool rp_counter_is_known(enum rp_device_counter_kind kind, enum rp_counting known, bool replayed)
+bool rp_counter_is_known(enum rp_device_counter_kind kind, enum rp_counting known,
+                         const struct rp_dispatch *dispatch)
 {
     if (kind == RP_COUNTER_WAVES)
-        return known != RP_COUNT_NOTHING && replayed;
+        return known != RP_COUNT_NOTHING && rp_dispatch_counted_waves(dispatch);
     return known == RP_COUNT_MEMORY ||
            (known == RP_COUNT_INSTRUCTIONS && kind != RP_COUNTER_CACHES);
 }
@@ -142,15 +143,14 @@ static bool is_counted(struct rp_counter_results *counted)
 
 /* Notes the values, with NAN for what is not known of this dispatch. */
 static void note_values(struct rp_counter_results *counted, const struct rp_arch *arch,
-                        const struct rp_dispatch *dispatch, uint64_t ticks, bool replayed,
-                        double *ret)
+                        const struct rp_dispatch *dispatch, uint64_t ticks, double *ret)
 {
     uint64_t values[RP_DEVICE_COUNTERS];
     const enum rp_counting known =
         is_counted(counted) ? rp_counter_values(arch, dispatch, ticks, values) : RP_COUNT_NOTHING;
 
     for (uint32_t i = 0; i < counted->count; i++)
-        ret[i] = rp_counter_is_known(counted->kind[i], known, replayed)
+        ret[i] = rp_counter_is_known(counted->kind[i], known, dispatch)
                      ? value_of(values, counted->value[i])
                      : NAN;
 }
@@ -179,7 +179,7 @@ void rp_counter_results_add(struct rp_counter_results *counted, const struct rp_
     entry->start_ticks = start_ticks;
     entry->end_ticks = end_ticks;
     entry->replay = replay;
-    note_values(counted, arch, dispatch, end_ticks - start_ticks, replayed, entry->value);
+    note_values(counted, arch, dispatch, end_ticks - start_ticks, entry->value);
     pthread_mutex_lock(&counted->lock);
     bucket = counted->pending < RP_COUNTER_RESULTS_PENDING ? bucket_of(counted, signal_va) : NULL;
     if (bucket) {

@@ -316,8 +316,9 @@ static uint64_t sum_of(struct rp_performance_counters *counters,
     } else if (counters->unknown >> row->kind & 1) {
         tell(counters, choice,
              row->kind == RP_COUNTER_WAVES
-                 ? "it comes from detailed timing, which a kernel was run without"
-                 : "what a kernel accessed could not be kept");
+                 ? "it comes from detailed timing, which a kernel was run without, or its dies do "
+                   "unlike work"
+                 : "what a kernel accessed could not be kept, or its dies do unlike work");
     } else {
         return counters->values[row->value];
     }
@@ -467,15 +468,13 @@ void rp_performance_counters_add(struct rp_performance_counters *counters, uint3
                                  const struct rp_arch *arch, const struct rp_dispatch *dispatch,
                                  uint64_t ticks)
 {
-    uint64_t values[RP_DEVICE_COUNTERS], waves;
-    double error_share;
+    uint64_t values[RP_DEVICE_COUNTERS];
 
     if (!run || run != counters->run)
         return;
     const enum rp_counting known = rp_counter_values(arch, dispatch, ticks, values);
-    const bool replayed = rp_dispatch_simulated(dispatch, &waves, &error_share);
     for (enum rp_device_counter_kind kind = RP_COUNTER_EXACT; kind <= RP_COUNTER_WAVES; kind++)
-        if (!rp_counter_is_known(kind, known, replayed))
+        if (!rp_counter_is_known(kind, known, dispatch))
             counters->unknown |= 1u << kind;
     for (size_t i = 0; known != RP_COUNT_NOTHING && i < RP_DEVICE_COUNTERS; i++)
         counters->values[i] += values[i];

@@ -737,6 +737,13 @@ int rp_dispatch_watch(struct rp_dispatch *d, const struct rp_arch *arch,
 
 /* ---- counters ------------------------------------------------------------------------------ */
 
+/* Where dies do unlike work there are two simulations, and neither has counted for the other. */
+static bool counts_moved(const struct rp_dispatch *d)
+{
+    const struct rp_dispatch_timing *t = d->observed;
+    return d->counting == RP_COUNT_MEMORY && t && !t->unlike.record;
+}
+
 /* Simulates and counts. Without memory for counting it goes on, and the counts are unknown. */
 static int simulate_counting(struct rp_dispatch *d, const struct rp_arch *arch,
                              struct rp_timing_stats *ret)
@@ -768,7 +775,7 @@ static bool share(const struct rp_dispatch *d, const struct rp_simulation_key *k
 {
     struct rp_dispatch_timing *t = d->observed;
     struct rp_shared_simulation s;
-    if (!rp_shared_simulation_find(key, d->counting == RP_COUNT_MEMORY, &s))
+    if (!rp_shared_simulation_find(key, counts_moved(d), &s))
         return false;
     t->stats = s.stats;
     t->counted = s.counted;
@@ -837,8 +844,8 @@ static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
         return status;
     const struct rp_simulation_key anywhere = key_of(d, arch, caches_of(t));
     if (t->threads || !share(d, &anywhere)) {
-        status = d->counting == RP_COUNT_MEMORY ? simulate_counting(d, arch, &t->stats)
-                                                : simulate_traced(d, arch, &t->stats);
+        status = counts_moved(d) ? simulate_counting(d, arch, &t->stats)
+                                 : simulate_traced(d, arch, &t->stats);
         if (status)
             return status;
         keep(t, &anywhere);
@@ -910,6 +917,12 @@ bool rp_dispatch_shares(const struct rp_dispatch *d)
     return t && t->simulated && t->shared;
 }
 
+bool rp_dispatch_counted_waves(const struct rp_dispatch *d)
+{
+    const struct rp_dispatch_timing *t = d->observed;
+    return t && t->simulated && t->counted;
+}
+
 /* Takes the counts from the simulation that gave the time, if there was one and it knows them. For
  * waves that execute more than is recorded, it may lack what they access last, and accesses alone
  * need far less room.
@@ -918,7 +931,7 @@ static enum rp_counting count_moved(const struct rp_dispatch *d, uint64_t *value
 {
     const struct rp_dispatch_timing *t = d->observed;
 
-    if (d->counting != RP_COUNT_MEMORY || !t)
+    if (!counts_moved(d))
         return RP_COUNT_INSTRUCTIONS;
     if (t->counted && rp_memory_counters(d->arch, &t->cache_result, values) == 0)
         return RP_COUNT_MEMORY;
@@ -951,7 +964,7 @@ enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values
     for (unsigned i = 0; i < 3; i++)
         values[RP_COUNTER_SQ_ITEMS] *= d->launch.grid_size[i] ? d->launch.grid_size[i] : 1;
     values[RP_COUNTER_SPI_CSN_NUM_THREADGROUPS] = d->totals.groups;
-    if (t && t->simulated && t->counted)
+    if (rp_dispatch_counted_waves(d))
         rp_wave_counters(d->arch, &t->stats, &t->wave_sums, &t->record->shape, &d->counts, values);
     return count_moved(d, values);
 }

@@ -99,6 +99,9 @@ int rp_dispatch_rows(struct rp_dispatch *d, const struct rp_arch *arch,
  */
 enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values);
 
+/** Tells whether rp_dispatch_count() has counters of waves: its simulation counted them. */
+bool rp_dispatch_counted_waves(const struct rp_dispatch *d);
+
 /**
  * Computes, after DONE, between which times it takes, from what it executed.
  * @param arch  as of rp_dispatch_ticks()

@@ -65,6 +65,12 @@ enum rp_counting rp_dispatch_count(const struct rp_dispatch *d, uint64_t *values
     return RP_COUNT_MEMORY;
 }
 
+bool rp_dispatch_counted_waves(const struct rp_dispatch *d)
+{
+    (void)d;
+    return false;
+}
+
 void rp_exec_set_counts(enum rp_counting what)
 {
     (void)what;
