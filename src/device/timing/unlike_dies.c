@@ -1,5 +1,6 @@
 #include "device/timing/unlike_dies.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -94,29 +95,35 @@ int rp_unlike_look(struct rp_unlike *u, const struct rp_wave_record *first,
 
 /* ---- copies -------------------------------------------------------------------------------- */
 
-enum { AWAY_BITS = 31 }; /* of lines: a quarter of a terabyte */
+/* In lines: a quarter of a terabyte. So many turns reach to private lines; later ones lie between
+ * them, 16 gigabytes apart. */
+enum { AWAY_BITS = 31, NEAR_BITS = 27, FAR_TURNS = 1 << 9, TURNS = 1 << 13 };
 
-static bool copy(void *at, size_t count, size_t size)
+/* Where the copies of a turn lie differs from where the original does by these bits. */
+static uint64_t away(uint64_t turn)
 {
-    const void *from = *(void **)at;
+    const uint64_t by = turn % FAR_TURNS << AWAY_BITS | turn / FAR_TURNS << NEAR_BITS;
+    assert(turn < TURNS && by < RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES);
+    return by;
+}
+
+/* Returns NULL when there is no memory, even for nothing. */
+static void *copy(const void *from, size_t count, size_t size)
+{
     void *to = malloc(count ? count * size : 1);
-    *(void **)at = to;
-    if (to && count)
-        memcpy(to, from, count * size);
-    return to;
+    return to && count ? memcpy(to, from, count * size) : to;
 }
 
 /* Lines of atomics stay, so that they meet on them; and so do lines at made-up addresses. */
 static void move_away(struct rp_rec_wave *w, uint64_t by)
 {
-    const uint64_t own = RP_REC_PRIVATE_VA / RP_REC_LINE_BYTES - by;
+    const uint64_t own = RP_REC_OWN_VA / RP_REC_LINE_BYTES;
     for (uint32_t i = 0; i < w->access_count; i++) {
         const struct rp_rec_access *a = &w->access[i];
         for (uint32_t k = 0; k < a->line_count && !(a->flags & RP_REC_ATOMIC); k++) {
             struct rp_rec_line *line = &w->line[a->first_line + k];
-            const uint64_t number = line->number;
-            if (number < own)
-                line->number = (number < by ? number + by : number - by) & RP_REC_LINE_NUMBERS;
+            if (line->number < own)
+                line->number = (line->number ^ by) & RP_REC_LINE_NUMBERS;
         }
     }
 }
@@ -128,16 +135,16 @@ static int copy_group(struct rp_rec_group *to, const struct rp_rec_group *from, 
         return -ENOMEM;
     for (uint32_t i = 0; i < to->wave_count; i++) {
         struct rp_rec_wave w = from->wave[i];
-        const bool fits = copy(&w.step, w.step_count, sizeof *w.step) &
-                          copy(&w.access, w.access_count, sizeof *w.access) &
-                          copy(&w.line, w.line_count, sizeof *w.line) &
-                          copy(&w.mask, w.mask_count, sizeof *w.mask);
+        w.step = copy(w.step, w.step_count, sizeof *w.step);
+        w.access = copy(w.access, w.access_count, sizeof *w.access);
+        w.line = copy(w.line, w.line_count, sizeof *w.line);
+        w.mask = copy(w.mask, w.mask_count, sizeof *w.mask);
         w.step_room = w.step_count;
         w.access_room = w.access_count;
         w.line_room = w.line_count;
         w.mask_room = w.mask_count;
         to->wave[i] = w;
-        if (!fits) {
+        if (!w.step || !w.access || !w.line || !w.mask) {
             to->wave[i].step_count = to->wave[i].access_count = 0;
             return -ENOMEM;
         }
@@ -161,7 +168,7 @@ static int fill_part(struct rp_rec_group *g, uint64_t count, bool moves)
     for (uint64_t i = 0; i < count && !status; i++)
         if (!g[i].wave_count && !g[i].lost) {
             const uint64_t turn = moves ? filled / recorded + 1 : 0;
-            status = copy_group(&g[i], &g[index[filled++ % recorded]], turn << AWAY_BITS);
+            status = copy_group(&g[i], &g[index[filled++ % recorded]], away(turn));
         }
     free(index);
     return status;

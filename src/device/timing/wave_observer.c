@@ -820,7 +820,7 @@ enum { PAGE_BYTES = 4096, PACKET_BYTES = 64 };
 /* Where the arguments of a launch lie, and its packet, depends on how many there were before it. In
  * records they have made-up addresses, so that launches that do the same are alike.
  */
-static const uint64_t OWN_PAGES = RP_REC_PRIVATE_VA - 32 * PAGE_BYTES;
+static const uint64_t OWN_PAGES = RP_REC_OWN_VA + PAGE_BYTES;
 
 static uint64_t recorded_va(const struct rp_dispatch *d, uint64_t va)
 {

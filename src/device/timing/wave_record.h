@@ -113,6 +113,10 @@ enum {
 /** Scratch of waves lies in no memory of the program; its lines are numbered from here. */
 #define RP_REC_PRIVATE_VA (1ull << 47)
 
+/** A launch's packet and arguments have made-up addresses, too: pages from here to private memory.
+ */
+#define RP_REC_OWN_VA (RP_REC_PRIVATE_VA - (33ull << 12))
+
 /**
  * This is a line of 128 bytes that an access touches, in the order of the lowest lane that does.
  * Scalar accesses have them too (64-byte scalar lines: number / sectors tell which half).

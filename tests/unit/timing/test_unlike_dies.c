@@ -133,6 +133,38 @@ static void records_that_say_nothing_are_dropped(void **state)
     }
 }
 
+/* Of one workgroup all others are copies, whose lines are far from one another and not private. */
+static void copies_have_memory_of_their_own(void **state)
+{
+    (void)state;
+    enum { FAR_LINES = 1 << 27 };
+    static const int64_t lines[] = {5, 0x7f1234567000 / RP_REC_LINE_BYTES,
+                                    0x7fff00000000 / RP_REC_LINE_BYTES};
+    for (size_t l = 0; l < sizeof lines / sizeof *lines; l++) {
+        struct made *m = first_made(SHORT);
+        const uint32_t load = made_memory(m, RP_REC_VMEM);
+        const struct rp_rec_access read = {.flags = RP_REC_READS, .lane_bytes = 4};
+        struct rp_die_work die[RP_EXEC_DIES];
+        struct rp_unlike u = {0};
+        work_of(die, 0x10, GROUPS / DIES);
+        assert_int_equal(rp_unlike_look(&u, m->record, die), 4);
+        const uint64_t count = u.record->plan.count;
+        execute(m, u.record, count - 1, LONG);
+        made_access(&u.record->group[count - 1].wave[0], load, read, lines[l], 1);
+        assert_int_equal(rp_unlike_settle(&u, m->record, die), 0);
+        /* They have changed places: waves of the other die are longer. */
+        const struct rp_rec_group *g = m->record->group;
+        for (uint64_t i = 0; i < count; i++) {
+            const uint64_t at = g[i].wave[0].line[0].number;
+            assert_true(at < RP_REC_OWN_VA / RP_REC_LINE_BYTES);
+            for (uint64_t k = 0; k < i; k++)
+                assert_true(llabs((int64_t)(at - g[k].wave[0].line[0].number)) >= FAR_LINES);
+        }
+        unlike_free(&u);
+        made_free(m);
+    }
+}
+
 /* All workgroups of the record read and wait for it, many times. */
 static void stream(struct made *m, struct rp_wave_record *r)
 {
@@ -207,6 +239,7 @@ int main(void)
         cmocka_unit_test(the_slowest_die_decides),
         cmocka_unit_test(nothing_is_recorded_twice_where_dies_are_alike),
         cmocka_unit_test(records_that_say_nothing_are_dropped),
+        cmocka_unit_test(copies_have_memory_of_their_own),
         cmocka_unit_test(memory_is_for_those_who_use_it),
         cmocka_unit_test(who_has_more_memory_may_not_decide),
     };
