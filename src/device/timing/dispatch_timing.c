@@ -794,7 +794,8 @@ static void keep(const struct rp_dispatch_timing *t, const struct rp_simulation_
     rp_shared_simulation_keep(key, &s);
 }
 
-/* The key of what is simulated: both kinds of dies, if there are two. */
+/* The key of what is simulated: both kinds of dies, if there are two, and how many are of each.
+ * What both have in the caches is in @p caches. */
 static struct rp_simulation_key key_of(const struct rp_dispatch *d, const struct rp_arch *arch,
                                        uint64_t caches)
 {
@@ -802,7 +803,7 @@ static struct rp_simulation_key key_of(const struct rp_dispatch *d, const struct
     struct rp_simulation_key key = rp_simulation_key_of(arch, &d->counts, t->record, caches);
     if (t->unlike.record) {
         const struct rp_simulation_key other =
-            rp_simulation_key_of(arch, &d->counts, t->unlike.record, t->unlike.other_dies);
+            rp_simulation_key_of(arch, &d->counts, t->unlike.record, RP_CACHES_COLD);
         key.work[0] ^= rp_simulation_work(&other) * 0x9e3779b185ebca87u + t->unlike.other_dies;
     }
     return key;

@@ -232,7 +232,8 @@ int rp_unlike_settle(struct rp_unlike *u, struct rp_wave_record *first,
     }
     u->group_count = first->plan.group_count;
     u->first_dies = stand_for(first, die, 0, u->die);
-    u->other_dies = stand_for(u->record, die, u->die, 0);
+    stand_for(u->record, die, u->die, 0); /* One that is like both is of the first kind. */
+    u->other_dies = (unsigned)first->plan.stride - u->first_dies;
     if (length(&die[u->die]) > length(&die[0])) {
         /* Whoever watches has been told which record is the first. */
         const struct rp_wave_record other = *u->record;
