@@ -259,13 +259,17 @@ static unsigned slower_of(const struct kind kind[2])
     return clocks_of(&kind[1]) > clocks_of(&kind[0]);
 }
 
+/* Returns the mean of all dies. */
+static double mean(const struct kind *a, double of_a, const struct kind *b, double of_b)
+{
+    return (a->dies * of_a + b->dies * of_b) / (a->dies + b->dies);
+}
+
 /* Returns the clocks of the memory that all dies need. Each kind was simulated with its die's part
  * of it. */
 static double memory_clocks(const struct kind *a, const struct kind *b)
 {
-    return (a->dies * a->stats.level_clocks[RP_LEVEL_HBM] +
-            b->dies * b->stats.level_clocks[RP_LEVEL_HBM]) /
-           (a->dies + b->dies);
+    return mean(a, a->stats.level_clocks[RP_LEVEL_HBM], b, b->stats.level_clocks[RP_LEVEL_HBM]);
 }
 
 /* A die that waits for memory most of the time has more of it where others need less. Returns which
@@ -279,6 +283,26 @@ static double memory_part(const struct kind *slower, const struct kind *faster)
     return fmin(need / (all * (slower->dies + faster->dies)), 1);
 }
 
+#define MEAN(field)                                                                                \
+    s->field = (uint64_t)(mean(a, (double)a->stats.field, b, (double)b->stats.field) + 0.5)
+
+/* What is replayed, and what that needs of units, is of a die like the mean of all, so that it goes
+ * with the dispatch's counts (timing_model.c). */
+static void take_mean(struct rp_timing_stats *s, const struct kind *a, const struct kind *b)
+{
+    MEAN(waves);
+    MEAN(insts);
+    MEAN(wave_clocks);
+    MEAN(lds_busy_clocks);
+    MEAN(half_clocks);
+    MEAN(level[RP_LEVEL_L1].busy_clocks);
+    MEAN(level[RP_LEVEL_SCALAR_L1].busy_clocks);
+    for (unsigned i = 0; i < RP_REC_UNITS; i++)
+        MEAN(port_clocks[i]);
+}
+
+#undef MEAN
+
 static struct rp_timing_stats join(const struct kind *slower, const struct kind *faster,
                                    double memory)
 {
@@ -289,6 +313,7 @@ static struct rp_timing_stats join(const struct kind *slower, const struct kind 
     s.level_clocks[RP_LEVEL_MALL] =
         fmax(s.level_clocks[RP_LEVEL_MALL], f->level_clocks[RP_LEVEL_MALL]);
     s.atomic_clocks = fmax(s.atomic_clocks, f->atomic_clocks);
+    take_mean(&s, slower, faster);
     return s;
 }
 

@@ -229,6 +229,10 @@ static void who_has_more_memory_may_not_decide(void **state)
     assert_int_equal(rp_engine_run(arch, u.record, NULL, &before), 0);
     assert_true(after.clocks < other.clocks && other.clocks < before.clocks);
     assert_true(stats.clocks == other.clocks && stats.error_share == other.error_share);
+    /* What units are busy with is that of all dies. */
+    const double busy = 7 * (double)other.port_clocks[RP_REC_VALU] / DIES +
+                        (double)after.port_clocks[RP_REC_VALU] / DIES;
+    assert_true(busy > 0 && fabs((double)stats.port_clocks[RP_REC_VALU] - busy) < 1);
     unlike_free(&u);
     made_free(m);
 }
