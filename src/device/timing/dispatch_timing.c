@@ -832,9 +832,11 @@ static int simulate_or_share(struct rp_dispatch *d, const struct rp_arch *arch)
         rp_cache_history_add(history, arch, work, NULL);
         return 0;
     }
-    /* What it touches is known by address, so it is found before pages are renumbered. */
+    /* What it touches is known by address, so it is found before pages are renumbered. A record
+     * says it of its kind of dies alone: what the others evict is not known, and the history is
+     * forgotten rather than kept as though they touched nothing. */
     struct rp_footprint *touched =
-        history && !known ? rp_footprint_of(arch, work, t->record) : NULL;
+        history && !known && !t->unlike.record ? rp_footprint_of(arch, work, t->record) : NULL;
     status = rp_cache_history_warm(history, arch, touched ? touched : known, t->record);
     if (!status && t->unlike.record)
         status = rp_cache_history_warm(history, arch, NULL, t->unlike.record);
