@@ -473,6 +473,11 @@ static int prepare(const struct rp_profile_cli *options, struct rp_profile_sessi
         rc = rp_fail(err, RP_USAGE,
                      "--timing off models no times, and a profile is about these: use counts or "
                      "detailed, or rocm-perf run; --no-rocprof times the whole process");
+    if (rc == 0 && options->wallclock && session->run.clock_mhz)
+        rc = rp_fail(err, RP_USAGE,
+                     "--no-rocprof times the whole process by the host's clock, so nothing is "
+                     "modelled at %" PRIu32 " MHz: leave --clock and ROCM_PERF_DEVICE_CLOCK out",
+                     session->run.clock_mhz);
     if (rc == 0 && !options->wallclock)
         rc = rp_tracer_choose(&session->env, session->run.device,
                               (enum rp_tracer_request)options->tracer, &session->tracer, err);

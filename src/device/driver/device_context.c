@@ -156,7 +156,8 @@ static void tell_wrong_values(void)
                 "off\n",
                 samples_said());
     struct rp_arch arch = rp_device_arch();
-    if (clock_said() && *clock_said() && !rp_arch_clock_parse(&arch, clock_said(), &seed))
+    uint32_t mhz;
+    if (clock_said() && *clock_said() && !rp_arch_clock_parse(&arch, clock_said(), &mhz))
         dprintf(STDERR_FILENO,
                 "rocm-perf-device: ROCM_PERF_DEVICE_CLOCK=%s is not a whole number from %d to %u: "
                 "it is %u MHz\n",
