@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "trace/counter_set.h"
 
 const char *const rp_versus_verdict_names[] = {[RP_COMPARE_FASTER] = "faster",
                                                [RP_COMPARE_SLOWER] = "slower",
@@ -75,6 +76,10 @@ static int refuse_gpus(const struct rp_versus_side *before, const struct rp_vers
                        "on the same kind of GPU compare",
                        of->path, gpu->architecture, gpu->product ? " on " : "",
                        gpu->product ? gpu->product : "", other->path);
+    if (before->clock_mhz != after->clock_mhz && other->gpu_count &&
+        is_same(gpu->product, other->gpus[0].product))
+        return rp_refuse_clocks(before->path, before->clock_mhz, after->path, after->clock_mhz,
+                                "profile both with the same --clock", err);
     return rp_fail(err, RP_BAD_INPUT,
                    "%s ran on %s (%s, %llu CUs, %llu MHz), which %s did not: only "
                    "results of the same kind of GPU compare",

@@ -73,6 +73,7 @@ struct rp_versus_side {
     bool wall;                  /**< of the whole process, nothing was traced */
     char *timing_model;         /**< of the software device; NULL: not said */
     uint32_t timing_version;    /**< of that model */
+    uint64_t clock_mhz;         /**< engine clock that was modelled; 0: the highest, or measured */
     struct rp_versus_gpu *gpus; /**< each kind once */
     size_t gpu_count;
     struct rp_versus_runs runs; /**< of all kernels */

@@ -593,6 +593,7 @@ static int add_gpus(struct rp_versus_side *side, const struct rp_profile *p)
         gpu->product = a->product[0] ? strdup(a->product) : NULL;
         gpu->compute_units = a->compute_units;
         gpu->engine_clock_mhz = a->engine_clock_mhz;
+        side->clock_mhz = a->modelled_clock_mhz ? a->modelled_clock_mhz : side->clock_mhz;
         if (!gpu->architecture || (a->product[0] && !gpu->product))
             return -1;
     }
@@ -923,6 +924,8 @@ static int read_gpus(const json_t *root, struct rp_versus_side *side, const char
             return rp_out_of_memory(err);
         gpu->compute_units = count_at(row, "compute_units");
         gpu->engine_clock_mhz = count_at(row, "engine_clock_mhz");
+        if (count_at(row, "modelled_clock_mhz"))
+            side->clock_mhz = count_at(row, "modelled_clock_mhz");
     }
     return 0;
 }

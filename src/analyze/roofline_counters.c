@@ -656,6 +656,9 @@ static int add_agent(struct rp_counters *set, const struct agents *agents,
                        "GPU %" PRId64 " is %s with %u CUs in one process and %s with %u CUs in "
                        "another: analyse the traces of one host at a time",
                        agent->id, d->arch, d->compute_units, gpu.arch, gpu.compute_units);
+    else if (d->modelled_clock_mhz != gpu.modelled_clock_mhz)
+        return rp_refuse_clocks("one process", d->modelled_clock_mhz, "another one",
+                                gpu.modelled_clock_mhz, RP_ONE_CLOCK, err);
     return 0;
 }
 

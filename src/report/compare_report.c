@@ -55,7 +55,7 @@ static void add_side(struct rp_json_writer *json, const char *key,
     rp_json_add_text(json, "path", side->path);
     rp_json_add_text(json, "rocm_version", side->rocm_version);
     rp_report_timing(json, "timing", side->told.is ? NULL : side->timing_model,
-                     side->timing_version, 0);
+                     side->timing_version, (uint32_t)side->clock_mhz);
     rp_json_add_text(json, "tracer", side->tracer);
     rp_json_end(json);
 }
@@ -663,6 +663,7 @@ static void put_comparison(const struct rp_page *page, const struct rp_compare_r
     }
     if (c->before->software)
         rp_software_line(page, c->before->timing_model);
+    rp_clock_line(page, (uint32_t)c->before->clock_mhz);
     if (c->whole.bounded && c->whole.level < 1)
         snprintf(level, sizeof level, ", intervals of %s %% and more",
                  rp_number_fixed(100 * c->whole.level, 1).text);

@@ -161,6 +161,8 @@ static void add_devices(struct rp_json_writer *json, const struct rp_roofline *r
         rp_json_add_count_if(json, "compute_units", d->compute_units, d->compute_units);
         rp_json_add_count_if(json, "engine_clock_mhz", d->engine_clock_mhz, d->engine_clock_mhz);
         rp_json_add_int(json, "id", d->id);
+        if (d->modelled_clock_mhz)
+            rp_json_add_count(json, "modelled_clock_mhz", d->modelled_clock_mhz);
         rp_json_add_text(json, "product", d->product);
         rp_json_add_count_if(json, "xcc_count", d->xcc_count, d->xcc_count);
         rp_json_end(json);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -547,6 +548,20 @@ bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counte
            (a->guessed == b->guessed && is_other_number(a->compute_units, b->compute_units));
 }
 
+int rp_refuse_clocks(const char *a, uint64_t a_mhz, const char *b, uint64_t b_mhz,
+                     const char *remedy, struct rp_err *err)
+{
+    if (!a_mhz)
+        return rp_refuse_clocks(b, b_mhz, a, a_mhz, remedy, err);
+    if (!b_mhz)
+        return rp_fail(err, RP_BAD_INPUT,
+                       "%s was modelled at %" PRIu64 " MHz (--clock), and %s was not: %s", a, a_mhz,
+                       b, remedy);
+    return rp_fail(err, RP_BAD_INPUT,
+                   "%s was modelled at %" PRIu64 " MHz (--clock), and %s at %" PRIu64 " MHz: %s", a,
+                   a_mhz, b, b_mhz, remedy);
+}
+
 const struct rp_counted_device *rp_counters_facts(const struct rp_counters *set, size_t device)
 {
     return set->devices[device].arch[0] ? &set->devices[device] : &set->any;
@@ -560,8 +575,12 @@ static const char *source_of(const struct rp_counted_device *d)
 static int check_gpu(const struct rp_counted_device *a, const struct rp_counted_device *b,
                      struct rp_err *err)
 {
-    if (!rp_counted_differ(a, b))
-        return 0;
+    if (!rp_counted_differ(a, b)) {
+        if (!a->arch[0] || !b->arch[0] || a->modelled_clock_mhz == b->modelled_clock_mhz)
+            return 0;
+        return rp_refuse_clocks(source_of(a), a->modelled_clock_mhz, source_of(b),
+                                b->modelled_clock_mhz, RP_ONE_CLOCK, err);
+    }
     return rp_fail(
         err, RP_BAD_INPUT,
         "counters of different GPUs: %s says %s with %u CUs (device %#x), %s says %s with"

@@ -185,6 +185,16 @@ int rp_counters_merge_as(struct rp_counters *into, const struct rp_counters *fro
 /** Do both say what they are, and is it not the same kind of GPU? */
 bool rp_counted_differ(const struct rp_counted_device *a, const struct rp_counted_device *b);
 /**
+ * Says that one of them was modelled at another engine clock than the other one.
+ * @param mhz      that was modelled in place of the highest; 0: none was
+ * @param remedy   what to do
+ * @return RP_BAD_INPUT, negative
+ */
+int rp_refuse_clocks(const char *a, uint64_t a_mhz, const char *b, uint64_t b_mhz,
+                     const char *remedy, struct rp_err *err);
+/** This is the remedy where results are added. */
+#define RP_ONE_CLOCK "analyse results of one clock at a time, or profile with the same --clock"
+/**
  * Returns what is known of the device with this index, which may be only what holds for all of
  * them.
  */

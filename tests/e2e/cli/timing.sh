@@ -347,8 +347,21 @@ for result in dag analysis roofline; do
     [ "$(json timing.clock_mhz said1050/$result.json)" = 1050 ] || fail "$result.json: $(json timing said1050/$result.json)"
     expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/$result.schema.json" said1050/$result.json
 done
+[ "$(json devices.0.modelled_clock_mhz said1050/roofline.json)" = 1050 ] || fail 'clock of the roofline'
 expect 3 rocm-perf compare at2100 said1050
-says err '2100 MHz), which said1050 did not'
+says err 'said1050 was modelled at 1050 MHz (--clock), and at2100 was not: profile both with the same --clock'
+for order in 'said1050 said2100' 'said2100 said1050'; do
+    expect 3 rocm-perf analyze --roofline $order
+    says err 'said1050/trace_results.db was modelled at 1050 MHz (--clock), and said2100/trace_results.db was not: analyse results of one'
+done
+expect 0 rocm-perf compare --json said1050 said1050
+mv out compared.json
+[ "$(json baseline.timing.clock_mhz compared.json)" = 1050 ] || fail 'clock of the comparison'
+expect 0 python3 "$SOURCE/tests/validate_schema.py" "$SOURCE/schemas/compare.schema.json" compared.json
+expect 2 rocm-perf profile --device software --clock 1050 --no-rocprof ./clocks
+says err 'nothing is modelled at 1050 MHz'
+ROCM_PERF_DEVICE_CLOCK=1050 expect 2 rocm-perf profile --device software --no-rocprof ./clocks
+ROCM_PERF_DEVICE_CLOCK=1050 expect 2 rocm-perf doctor --selftest
 ROCM_PERF_DEVICE_CLOCK=1050 expect 0 rocm-perf run --device software sh -c 'cat /sys/class/drm/card0/device/pp_dpm_sclk'
 says out '0: 1050Mhz *'
 ROCM_PERF_DEVICE_CLOCK=1050 expect 0 rocm-perf doctor
