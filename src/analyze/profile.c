@@ -365,8 +365,8 @@ static int profile_agent(struct rp_profile *profile, const struct rp_row_agent *
         if (strcmp(profile->agents[i].product, agent.product) == 0 &&
             strcmp(profile->agents[i].name, agent.name) == 0 &&
             profile->agents[i].modelled_clock_mhz != agent.modelled_clock_mhz)
-            return rp_refuse_clocks("one trace", profile->agents[i].modelled_clock_mhz,
-                                    "another one", agent.modelled_clock_mhz, RP_ONE_CLOCK, err);
+            return rp_refuse_clocks("one trace", profile->agents[i].modelled_clock_mhz, "one trace",
+                                    agent.modelled_clock_mhz, RP_ONE_CLOCK, err);
     }
     grown = realloc(profile->agents, (profile->agent_count + 1) * sizeof *grown);
     if (!grown)

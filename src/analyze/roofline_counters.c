@@ -657,7 +657,7 @@ static int add_agent(struct rp_counters *set, const struct agents *agents,
                        "another: analyse the traces of one host at a time",
                        agent->id, d->arch, d->compute_units, gpu.arch, gpu.compute_units);
     else if (d->modelled_clock_mhz != gpu.modelled_clock_mhz)
-        return rp_refuse_clocks("one process", d->modelled_clock_mhz, "another one",
+        return rp_refuse_clocks("one process", d->modelled_clock_mhz, "one process",
                                 gpu.modelled_clock_mhz, RP_ONE_CLOCK, err);
     return 0;
 }

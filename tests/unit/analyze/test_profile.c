@@ -238,6 +238,30 @@ static void sums_up_a_run_with_a_runtime_kernel(void **state)
     rp_profile_free(p);
 }
 
+/* Times of two clocks do not add up; the other trace may be of hardware, which has none modelled.
+ */
+static void clocks_are_not_mixed(void **state)
+{
+    struct lab *lab = *state;
+    struct rp_profile *p = NULL;
+
+    begin(lab, "software", true);
+    put_agent(lab, 1, "gfx942", "", "{\"cu_count\":304,\"device_id\":29857}");
+    put_agent(lab, 2, "gfx942", "",
+              "{\"cu_count\":304,\"device_id\":29857,\"rocm_perf_engine_clk\":1050}");
+    for (int64_t i = 1; i <= 2; i++) {
+        put_kernel(lab, i, i, "k.kd", "k", 8, 0);
+        put_dispatch(lab, (struct launch){i, i, i, 10 * i, 10 * i + 5, 64, 64, 0});
+    }
+    finish(lab);
+    assert_int_equal(rp_profile_compute(lab->stores, lab->count, NULL, 0, &p, &lab->err),
+                     -(int)RP_BAD_INPUT);
+    assert_string_equal(lab->err.text,
+                        "one trace was modelled at 1050 MHz (--clock), and one trace was not: "
+                        "analyse results of one clock at a time, or profile with the same --clock");
+    lab->err = (struct rp_err)RP_ERR_INIT;
+}
+
 static void describes_the_gpu_from_the_trace(void **state)
 {
     struct lab *lab = *state;
@@ -1228,6 +1252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define LAB_TEST(f) cmocka_unit_test_setup_teardown(f, lab_setup, lab_teardown)
         LAB_TEST(sums_up_a_run_with_a_runtime_kernel),
+        LAB_TEST(clocks_are_not_mixed),
         LAB_TEST(describes_the_gpu_from_the_trace),
         LAB_TEST(what_was_lost_makes_it_incomplete),
         LAB_TEST(counts_unusable_times_and_leaves_them_out),
