@@ -402,9 +402,19 @@ static void add_tail_work(struct rp_timing_simulation *r, struct rp_cu_wave *w)
             (uint64_t)((double)(w->work_64ths[level] - w->half_work_64ths[level]) / late * rest);
 }
 
+/* Returns how much longer a wave would have waited for ports in the second half of its record if it
+ * had done so as in all of it. The oldest waves come first, and are the first whose records are
+ * over: those that are left do not wait for them any more, as if they had ended. */
+static double more_waits(const struct rp_cu_wave *w)
+{
+    const double early = (double)w->half_port_wait, late = (double)w->port_wait - early;
+    return early > late ? (early - late) / 2 : 0;
+}
+
 /*
- * Its record is over. What it did after that is taken to have gone as the second half of it;
- * barriers are for the others, whose records end somewhere near.
+ * Its record is over. What it did after that is taken to have gone as the second half of it, with
+ * as many waits for ports as in all of it; barriers are for the others, whose records end somewhere
+ * near.
  */
 static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *cu,
                                  struct rp_cu_wave *w, uint64_t clock)
@@ -415,7 +425,7 @@ static struct turn beyond_record(struct rp_timing_simulation *r, struct rp_cu *c
         return needs_steps;
     if (!w->tail_end && rec->insts > rec->step_count && rec->step_count) {
         const uint32_t second = rec->step_count - rec->step_count / 2;
-        const double each = (double)(clock - w->half_clock) / second;
+        const double each = ((double)(clock - w->half_clock) + more_waits(w)) / second;
         w->tail_end = clock + (uint64_t)(each * (double)(rec->insts - rec->step_count)) + 1;
         add_tail_work(r, w);
         r->stats->unsure_clocks += unsure(w, clock, each);
@@ -831,6 +841,7 @@ static struct turn execute(struct rp_timing_simulation *r, struct rp_cu *cu, str
             done = clock + CU_SLOT_CLOCKS;
     } else if (when_free(r, cu, w, c) > clock) { /* Then the oldest of those that wait takes it. */
         const uint64_t turn = when_free(r, cu, w, c);
+        w->port_wait += turn - clock;
         r->stats->stall_clocks[c->unit] += turn - clock;
         return (struct turn){.next = turn};
     } else if (c->unit == RP_REC_VMEM || c->unit == RP_REC_LDS || c->unit == RP_REC_SMEM) {
@@ -879,6 +890,7 @@ static inline struct turn turn_of(struct rp_timing_simulation *r, struct rp_cu *
     uint64_t ready = clock;
     if (w->step == w->half) {
         w->half_clock = clock;
+        w->half_port_wait = w->port_wait;
         memcpy(w->half_work_64ths, w->work_64ths, sizeof w->half_work_64ths);
     }
     /* There are many waves and so many streams that the CPU's prefetching does not keep up. */

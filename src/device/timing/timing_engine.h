@@ -355,6 +355,7 @@ struct rp_cu_wave {
     const struct rp_rec_wave *rec;
     struct rp_cu_group *group;
     uint64_t begin, half_clock;
+    uint64_t port_wait, half_port_wait; /**< that it has waited for ports; at half_clock */
     /* Of servers below the L1, what its requests have asked for, and that at half_clock. */
     uint64_t work_64ths[RP_LEVELS], half_work_64ths[RP_LEVELS];
     uint64_t tail_end;                 /**< beyond its record: when it ends; 0 = not there */

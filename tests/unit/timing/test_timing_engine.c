@@ -797,6 +797,26 @@ static void truncated_waves_do_not_wait_for_each_other(void **state)
                     10.5 * ((double)clocks[0] - once));
 }
 
+/* The oldest waves of a SIMD come first. When their records are over, the others must not go on as
+ * though they had ended: sixteen waves of 4000 instructions take as long when 400 are recorded. */
+static void truncated_waves_still_take_ports(void **state)
+{
+    (void)state;
+    enum { WAVES = 16, KEPT = 400, ALL = 4000 };
+    uint64_t clocks[2];
+    for (unsigned k = 0; k < 2; k++) {
+        struct made *m = made_new(1, WAVES);
+        const uint32_t v = made_valu(m, 4), none = made_misc(m, RP_REC_NOP, 4);
+        for (uint32_t w = 0; w < WAVES; w++) {
+            for (unsigned i = 0; i < (k ? KEPT : ALL); i++)
+                made_step(made_wave(m, 0, w), i % 3 ? v : none);
+            made_wave(m, 0, w)->insts = ALL;
+        }
+        clocks[k] = run_and_free(m);
+    }
+    assert_in_range(clocks[1], clocks[0] * 97 / 100, clocks[0] * 103 / 100);
+}
+
 /* ---- who comes first ----------------------------------------------------------------------- */
 
 enum { MOST_WAVES = 1024 };
@@ -1269,6 +1289,7 @@ int main(void)
         cmocka_unit_test(no_lanes_no_latency),
         cmocka_unit_test(pauses_take_their_clocks),
         cmocka_unit_test(truncated_waves_do_not_wait_for_each_other),
+        cmocka_unit_test(truncated_waves_still_take_ports),
         cmocka_unit_test(units_serve_all_waves_alike),
         cmocka_unit_test(older_waves_go_first_and_priorities_before_that),
         cmocka_unit_test(shader_engines_launch_waves),
