@@ -193,15 +193,15 @@ static bool repeats(const struct reached_set *s, uint64_t count)
 {
     enum { ENDS = 3 };
     const uint64_t tail = (count + 7) / 8, young = count > ENDS * tail ? count - ENDS * tail : 0;
-    uint64_t all[2] = {0}, new[2] = {0};
+    uint64_t all[2] = {0}, young_ones[2] = {0};
     for (uint64_t i = 0; i < s->size; i++) {
         const struct reached *e = &s->at[i];
         if (!e->line || e->last < count - tail)
             continue;
         all[e->wrote]++;
-        new[e->wrote] += e->group >= young;
+        young_ones[e->wrote] += e->group >= young;
     }
-    return new[0] * HARDLY <= all[0] * ENDS &&new[1] * HARDLY <= all[1] * ENDS;
+    return young_ones[0] * HARDLY <= all[0] * ENDS && young_ones[1] * HARDLY <= all[1] * ENDS;
 }
 
 /* Returns how many new lines each workgroup touches that is not recorded: as many as those in the
